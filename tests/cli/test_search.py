@@ -20,7 +20,7 @@ import pytest
 from tests.cli.conftest import FAST, Tqnet, WriteBank
 from tqnet.cli import main
 from tqnet.modeling.model import TQNetModel
-from tqnet.questions import QuestionBank
+from tqnet.questions import Question, QuestionBank
 from tqnet.search.index import Index
 from tqnet.search.ranker import CrossEncoder
 
@@ -64,6 +64,18 @@ def test_an_answer_for_people(index: str, tqnet: Tqnet) -> None:
     assert lines[0].startswith("  1  ")
     assert "vector " in lines[0]
     assert "$" not in lines[1]
+
+
+def test_misspelt_words(index: str, tmp_path: Path, tqnet: Tqnet) -> None:
+    query = ["search", index, "--text", "Find the vaule of x", "--by", "text", *FAST]
+    corrected = tqnet.json(*query)
+    assert (corrected["query"], corrected["notes"]) == ("Find the value of $x$", ['searched for "Find the value of x"'])
+    assert tqnet.err == 'tqnet: searched for "Find the value of x"\n'
+    exact = tqnet.json(*query, "--exact-spelling")
+    assert (exact["query"], exact["notes"]) == ("Find the vaule of $x$", [])
+    bank = tmp_path / "bank.jsonl"
+    QuestionBank.from_questions([Question(id="q", stem="Find the vaule of x")]).save(bank)
+    assert not tqnet.lines("search", index, "--queries", bank, "--by", "text", *FAST)[0]["notes"]
 
 
 def test_what_the_bank_has_already(index: str, bank_folder: str, tqnet: Tqnet) -> None:

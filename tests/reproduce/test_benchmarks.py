@@ -15,7 +15,7 @@ import pytest
 import torch
 from torch import nn
 
-from reproduce.benchmarks import mfu, paraphrase, quesco, score
+from reproduce.benchmarks import mfu, paraphrase, quesco, score, spelling
 from reproduce.benchmarks.harness import open_recipe
 from reproduce.benchmarks.shares import PARTS, Stopwatch
 from tests.recipes.conftest import ROOT, TINY
@@ -118,3 +118,13 @@ def test_scoring_is_compared_with_encoding(tiny_model: TQNetModel) -> None:
     report = score.compare(tiny_model, pairs, batch_size=2, precision="fp32", rounds=1)
     assert report["pairs_per_second"].keys() == {"encoding alone", "scoring", "scoring and explaining"}
     assert min(report["ratios"].values()) > 0
+
+
+def test_spelling_counts_every_misspelt_and_every_changed_word() -> None:
+    counts = {"the": 100, "evaluate": 90, "integral": 80, "parallelogram": 70}
+    fates = spelling.restored(["Evaluate the integral", "parallelogram $x$", "$x$"] * 20, counts, seed=0)
+    assert 40 <= fates.pop("words") <= 60
+    assert sum(fates.values()) == pytest.approx(1, abs=0.002)
+    assert fates["restored"] > 0.7
+    changed = spelling.changed(["evaluate the secant", "the intergal"], counts)
+    assert changed == {"words": 5, "changed": 1, "share": 0.2, "changes": {"intergal -> integral": 1}}

@@ -69,6 +69,17 @@ def test_questions_that_the_bank_has_already(client: TestClient, bank: QuestionB
     assert client.post("/check", json={"text": "Nobody asks this."}).json()["relation"] is None
 
 
+def test_misspelt_words(client: TestClient) -> None:
+    body = {"text": "Find the vaule of $x$"}
+    corrected = client.post("/search", json=body).json()
+    right = client.post("/search", json={"text": "Find the value of $x$"}).json()
+    assert corrected["notes"] == ['searched for "Find the value of x"']
+    assert (corrected["results"], right["notes"]) == (right["results"], [])
+    exact = client.post("/search", json=body | {"exact_spelling": True}).json()
+    assert (exact["query"]["stem"][:14], exact["notes"]) == ("Find the vaule", [])
+    assert client.post("/check", json=body).json()["notes"] == []
+
+
 def test_filters(client: TestClient, bank: QuestionBank) -> None:
     by_id = {question.id: question for question in bank}
     search = {"text": "Find $x$", "k": 50}

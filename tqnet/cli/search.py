@@ -203,6 +203,7 @@ class Search(Command, SearcherOptions, RankOptions, RerankOptions, name="search"
         default="show",
         choices=("show", "hide", "only"),
     )
+    exact_spelling: bool = switch("search for --text as typed: correct no misspelt words")
     unfolded: bool = switch("list questions one by one that differ in numbers or figures alone, or share their story")
     json: bool = switch("print one JSON object per line and query")
 
@@ -248,7 +249,8 @@ class Search(Command, SearcherOptions, RankOptions, RerankOptions, name="search"
         else:
             questions = [replace(typed_question(self.text, self.image), difficulty=self.difficulty)]
         searcher = self.searcher(index, rank) if "vector" in by else without_model
-        return searcher, searcher.queries(questions, by)
+        correct = not (self.queries or self.exact_spelling)
+        return searcher, searcher.queries(questions, by, correct=correct)
 
 
 def _json(answer: Answer) -> str:

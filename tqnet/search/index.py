@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from tqnet.questions import Question
 from tqnet.search.engine import Place
-from tqnet.search.records import records, schema
+from tqnet.search.records import record_question, records, schema
+from tqnet.search.spelling import add_words, begin_words, known_words
 from tqnet.search.versions import IndexFolderError, Manifest, Versions, writing
 
 
@@ -54,6 +55,7 @@ class Index:
             manifest = replace(manifest, records=f"{manifest.collection}_{uuid.uuid4().hex}")
         manifest.save(files)  # first, so that a collection can always be traced to its folder
         manifest.open(files, schema(manifest.width)).close()
+        begin_words(files)
         return cls(folder, files.name)
 
     def publish(self, keep: int | None = None) -> None:
@@ -84,16 +86,25 @@ class Index:
 
     def add(self, questions: Sequence[Question], vectors: np.ndarray, *, known_new: bool = False) -> None:
         """Write new questions with their vectors ``[questions, width]`` (`SearchEngine.add`)."""
-        self.engine.add(self._records(questions, vectors), known_new=known_new)
+        table = self._records(questions, vectors)
+        add_words(self.files, questions)  # first: a killed run then counts a word twice rather than lacks it
+        self.engine.add(table, known_new=known_new)
 
     def put(self, questions: Sequence[Question], vectors: np.ndarray) -> None:
         """Insert or replace questions by id."""
-        self.engine.put(self._records(questions, vectors))
+        table = self._records(questions, vectors)
+        add_words(self.files, questions)
+        self.engine.put(table)
 
     def _records(self, questions: Sequence[Question], vectors: np.ndarray) -> pa.Table:
         if vectors.shape[1:] != (self.manifest.width,):
             raise ValueError(f"vectors of width {vectors.shape[1:]} for an index of width {self.manifest.width}")
         return records(questions, vectors)
+
+    @property
+    def words(self) -> Mapping[str, int]:
+        """Word -> number of questions with it (`tqnet.search.spelling`); none in an index of an older version."""
+        return known_words(self.files)
 
     def states(self) -> dict[str, tuple[str, str]]:
         """Return id -> hashes of the whole question and of its content (`tqnet.search.records`)."""
@@ -121,6 +132,8 @@ def restore(exported: Path, folder: Path, place: Place | None = None, *, wait: f
         try:
             index = Index.create(folder, manifest)
             index.engine.restore(exported)
+            for table in index.engine.scan(["question", "images"]):
+                add_words(index.files, map(record_question, table.to_pylist()))
             index.engine.optimize()
             index.publish()
         except BaseException:

@@ -27,7 +27,9 @@ from tqnet.search.ranking import Rank
 from tqnet.search.records import Filter, record_question, unit
 from tqnet.search.rerank import Rerank
 from tqnet.search.retrieval import CANDIDATES, SOURCES, Candidate, Retrieved, Retriever
+from tqnet.search.spelling import corrected
 from tqnet.search.versions import Versions
+from tqnet.text.sentences import excerpt
 from tqnet.text.typed import with_formulas
 
 log = logging.getLogger(__name__)
@@ -37,6 +39,9 @@ DUPLICATES = ("show", "hide", "only")
 
 #: Results of a query that can be asked for, page by page.
 MOST_RESULTS = 1000
+
+#: Characters of a corrected query in its note.
+_NOTED = 240
 
 #: Id of a typed query.
 TYPED = "(query)"
@@ -130,8 +135,13 @@ class Searcher:
             raise UnknownIdError(f"id: the index has no question {id!r}")
         return Query(record_question(rows[0]), np.array(rows[0]["vector"], dtype=np.float32), known=True)
 
-    def queries(self, questions: Sequence[Question], by: Sequence[str] = SOURCES) -> Iterator[Query]:
+    def queries(
+        self, questions: Sequence[Question], by: Sequence[str] = SOURCES, *, correct: bool = False
+    ) -> Iterator[Query]:
         """Yield queries for questions similar to ``questions``, which are encoded if vectors are searched.
+
+        Args:
+            correct: They are typed: correct misspelt words of their stems (`tqnet.search.spelling`), with a note.
 
         Raises:
             QueryError: A question has figures alone, and they cannot be read.
@@ -142,12 +152,20 @@ class Searcher:
                 raise QueryError("figures have no text to be searched by; search by vector, or give a text")
             if not self.reads_figures:
                 raise QueryError("the model of this index reads no figures; give a text")
+        queries = [self._corrected(question) if correct else Query(question) for question in questions]
         if encode is None:
-            yield from map(Query, questions)
+            yield from queries
             return
         note = "the model of this index reads no figures: the text alone is searched"
-        for question, vector in zip(questions, unit(encode(questions)), strict=True):
-            yield Query(question, vector, (note,) if question.images and not self.reads_figures else ())
+        for query, vector in zip(queries, unit(encode([query.question for query in queries])), strict=True):
+            is_unread = query.question.images and not self.reads_figures
+            yield replace(query, vector=vector, notes=(*query.notes, note) if is_unread else query.notes)
+
+    def _corrected(self, question: Question) -> Query:
+        stem = corrected(question.stem, self.index.words)
+        if stem == question.stem:
+            return Query(question)
+        return Query(replace(question, stem=stem), notes=(f'searched for "{excerpt(stem, _NOTED)}"',))
 
     def answer(
         self,

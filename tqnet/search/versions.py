@@ -1,8 +1,9 @@
 """The versions of an index: a folder for each, and a file that says which of them is current.
 
 ``INDEX/index.json`` lists the versions; ``INDEX/3/`` holds a version's manifest, its records unless a server keeps
-them, and its precomputed candidates. A version counts once it is listed, so a killed build changes nothing for readers,
-and switching is the one atomic rename of the list. What is not listed is left over, and the next version removes it.
+them, the words of its questions, and its precomputed candidates. A version counts once it is listed, so a killed build
+changes nothing for readers, and switching is the one atomic rename of the list. What is not listed is left over, and
+the next version removes it.
 """
 
 from __future__ import annotations

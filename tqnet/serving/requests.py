@@ -55,6 +55,9 @@ class SearchBody(BaseModel):
     fold: bool = Field(
         True, description="Results that differ in numbers or figures alone, or share their story, are one result"
     )
+    exact_spelling: bool = Field(
+        False, description="Search for the text as typed; otherwise its misspelt words are corrected, with a note"
+    )
     by: Literal["both", "text", "vector"] = Field("both", description="Search by words, vectors or both")
     duplicates: Literal["show", "hide", "only"] = Field(
         "show", description="Questions that repeat the query: beside the results, left out, or alone and unfiltered"

@@ -264,7 +264,9 @@ class SearchService:
 
     def check_question(self, search: Search) -> CheckAnswer:
         """Tell whether the index has a question already; raise what :meth:`answer` does."""
-        only = search.body.model_copy(update={"duplicates": "only", "filters": [], "by": "both"})
+        only = search.body.model_copy(
+            update={"duplicates": "only", "filters": [], "by": "both", "exact_spelling": True}
+        )
         answer = self.answer(replace(search, body=only, where=(), by=SOURCES, rerank=None))
         nearest = answer.duplicates[0].relation if answer.duplicates else None
         return CheckAnswer(relation=nearest, duplicates=answer.duplicates, notes=answer.notes)
@@ -281,7 +283,7 @@ class SearchService:
                 for path, figure in zip(paths, search.figures, strict=True):
                     figure.save(path, self._settings.max_pixels)
             question = replace(_typed(search.body, [str(path) for path in paths]), difficulty=search.body.difficulty)
-            yield next(searcher.queries([question], search.by))
+            yield next(searcher.queries([question], search.by, correct=not search.body.exact_spelling))
 
     def question(self, id: str) -> QuestionBody:
         """Return a question with its solution; UnknownIdError if the index does not have it."""

@@ -155,6 +155,7 @@ const CHINESE = {
 const PATTERNS = [
   [/^no concept '(.*)'; did you mean '(.*)'\?$/, "没有知识点“$1”；是不是“$2”？"],
   [/^no concept '(.*)'$/, "没有知识点“$1”"],
+  [/^searched for "(.*)"$/, "按“$1”检索"],
   [/^id: the index has no question '(.*)'$/, "题库中没有题目“$1”"],
 ];
 

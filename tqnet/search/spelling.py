@@ -1,0 +1,164 @@
+"""Misspelt words of typed queries, corrected by the words of the bank.
+
+A version of an index holds ``words.json``: word -> number of questions with it, in lower case, outside of formulas.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from rapidfuzz import process
+from rapidfuzz.distance import OSA, Prefix
+
+from tqnet.files import atomic
+from tqnet.questions import Question
+from tqnet.text.latex import prose
+from tqnet.text.sentences import SENTENCE_ENDS, cuts
+
+_FILE = "words.json"
+
+#: Words of a file; of more, the rarest are dropped. A bank of a million questions has about as many.
+_MOST = 200_000
+
+#: Latin letters alone: no name of a variable, command, ``x2``, blob, word with accents or within Chinese.
+_WORD = re.compile(r"(?<![\\\w])[A-Za-z]{2,30}(?!\w)")
+
+#: Least letters of a word for a change of places ("teh"), for any edit, and for two.
+_SWAP, _EDIT, _TWO = 3, 4, 8
+
+#: How frequent a correction must be, as a share of the most frequent word's questions: after one edit and after two;
+#: for words that are often names or have many neighbours: those with a capital or so few letters; for `_SWAP` letters.
+_AFTER_ONE, _AFTER_TWO, _RISKY, _SWAPPED = 0.0003, 0.003, 0.005, 0.1
+_SHORT = 5
+
+#: Questions that must have a correction.
+_LEAST = 2
+
+#: Unknown words of a text that are corrected. If there are more, or more than a few and than known words, it is in
+#: another language, or no text.
+_MOST_UNKNOWN, _FEW_UNKNOWN = 10, 2
+
+#: A word with another ending is no error: the bank just lacks this form.
+_ENDING = re.compile("(?:e?s|e?d|e?rs?|ings?|ly|al|y|ie[sd]|ions?)?")
+
+
+def begin_words(folder: Path) -> None:
+    """Make the file of a new version, without words."""
+    _write(folder / _FILE, {})
+
+
+def add_words(folder: Path, questions: Iterable[Question]) -> None:
+    """Count the words of ``questions`` (stem, options, names of concepts) in the file of a version.
+
+    Without a file none is made: it would lack the words of earlier questions. Counts only grow: a question that is
+    replaced counts again, and one that is deleted is still counted.
+    """
+    if not (folder / _FILE).exists():
+        return
+    counts = Counter(known_words(folder))
+    for question in questions:
+        names = (name for path in question.knowledge for name in path)
+        counts.update({match[0].lower() for match in prose_words("\n".join((question.content, *names)))})
+    _write(folder / _FILE, dict(counts.most_common(_MOST)))
+
+
+def known_words(folder: Path) -> Mapping[str, int]:
+    """Return word -> number of questions from the file of a version; none if it is missing."""
+    file = folder / _FILE
+    try:
+        status = file.stat()
+        return _read(file, status.st_ino, status.st_mtime_ns)
+    except FileNotFoundError:
+        return {}
+
+
+@lru_cache(2)  # of a server: the current version and the next
+def _read(file: Path, *written: int) -> Mapping[str, int]:
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def _write(file: Path, counts: Mapping[str, int]) -> None:
+    with atomic(file) as temporary:
+        temporary.write_text(json.dumps(counts), encoding="utf-8")
+
+
+def prose_words(text: str) -> Iterator[re.Match[str]]:
+    """Yield the words of a text outside of its formulas."""
+    for start, end in prose(text):
+        yield from _WORD.finditer(text, start, end)
+
+
+def corrected(text: str, counts: Mapping[str, int]) -> str:
+    """Return ``text`` with its misspelt words as the bank spells them, formulas and names inside a sentence untouched.
+
+    A correction is within one edit, or two of a long word: an insertion, deletion, substitution or exchange of
+    neighbours (optimal string alignment). The fewest edits win, then an exchange, then the most frequent word.
+
+    Args:
+        counts: Word -> number of questions with it; no such word is changed.
+    """
+    words = list(prose_words(text))
+    unknown = [word for word in words if len(word[0]) >= _SWAP and word[0].lower() not in counts]
+    few = min(_MOST_UNKNOWN, max(_FEW_UNKNOWN, len(words) - len(unknown)))
+    if not counts or not unknown or len(unknown) > few:
+        return text
+    firsts, all_capital = _sentence_starts(text, words), all(word[0].isupper() for word in words)
+    least = max(_LEAST, _AFTER_ONE * max(counts.values()))
+    choices = [choice for choice, count in counts.items() if count >= least]
+    pieces, written = [], 0
+    for word in unknown:
+        may_be_name = not (word[0].islower() or all_capital)
+        is_argument = text.endswith("{", 0, word.start())  # of a command
+        if is_argument or (may_be_name and word.start() not in firsts):
+            continue
+        if correction := _correction(word[0].lower(), counts, choices, may_be_name):
+            written_as = str.upper if word[0].isupper() else str.capitalize if word[0][0].isupper() else str
+            pieces += [text[written : word.start()], written_as(correction)]
+            written = word.end()
+    return "".join((*pieces, text[written:]))
+
+
+def _sentence_starts(text: str, words: Sequence[re.Match[str]]) -> set[int]:
+    """Return where the words begin that are the first of a sentence."""
+    starts = [word.start() for word in words]
+    ends = (0, *(end for _, end in cuts(text, 0, len(text), SENTENCE_ENDS)))
+    return {starts[at] for end in ends if (at := bisect_left(starts, end)) < len(starts)}
+
+
+def _correction(word: str, counts: Mapping[str, int], choices: Sequence[str], is_risky: bool) -> str | None:
+    """Return the best of ``choices``; None if none is meant."""
+    most = max(counts.values())
+    near = process.extract(word, choices, scorer=OSA.distance, score_cutoff=1 + (len(word) >= _TWO), limit=None)
+    allowed = [
+        (edits, sorted(choice) != sorted(word), -counts[choice], choice)
+        for choice, edits, _ in near
+        if counts[choice] >= most * _least_share(word, choice, int(edits), is_risky)
+    ]
+    best = min(allowed)[-1] if allowed else word
+    return None if _is_form(word, best) else best
+
+
+def _least_share(word: str, choice: str, edits: int, is_risky: bool) -> float:
+    """Return how frequent a correction must be, as a share of the most frequent word's questions."""
+    if len(word) < _EDIT:
+        return _SWAPPED if sorted(word) == sorted(choice) else math.inf
+    if edits == 2 and word[0] != choice[0]:  # a prefix rather: "unreasonable" is not "reasonable"
+        return math.inf
+    if is_risky or len(word) <= _SHORT:
+        return _RISKY
+    return _AFTER_ONE if edits == 1 else _AFTER_TWO
+
+
+def _is_form(word: str, choice: str) -> bool:
+    """Return True if the two differ in their endings alone, or one continues the other ("momentum", "moment")."""
+    common = Prefix.similarity(word, choice)
+    rest, other = word[common:], choice[common:]
+    is_longer = not (rest and other) and len(rest + other) > 1
+    return is_longer or all(map(_ENDING.fullmatch, (rest, other)))
