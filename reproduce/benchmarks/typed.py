@@ -55,7 +55,7 @@ def overlaps(index: Index, pairs: list[dict[str, str]]) -> dict[str, float]:
 def results(searcher: Searcher, question: Question) -> set[str]:
     """Return the ids of the ten best results."""
     query = next(searcher.queries([question]))
-    return {candidate.question.id for candidate in searcher.answer(query, _K, fold=False).candidates}
+    return {candidate.question.id for candidate in searcher.answer(query, _K, fold=False, floor=-1).candidates}
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ def test_a_text_a_figure_and_a_question(index: str, bank_folder: str, tmp_path: 
 
     bank = QuestionBank.load(bank_folder)
     pictured = next(question for question in bank if question.images)
-    assert len(answer("--image", pictured.images[0], "-k", "3")["results"]) == 3
+    assert len(answer("--image", pictured.images[0], "-k", "3", "--floor", "-1")["results"]) == 3
     first = answer("--text", bank[0].stem.upper() + " now?", "--by", "text")["results"][0]
     assert first["words"] > 0
     assert first["cosine"] is None
@@ -55,6 +55,15 @@ def test_a_text_a_figure_and_a_question(index: str, bank_folder: str, tmp_path: 
     bank.select(np.arange(12)).save(tmp_path / "part.jsonl")
     found = tqnet.lines("search", index, "--queries", tmp_path / "part.jsonl", "-k", "1", *FAST)
     assert [answer["query"] for answer in found] == bank.ids[:12]
+
+
+def test_nothing_is_similar(index: str, tqnet: Tqnet) -> None:
+    answer = tqnet.json("search", index, "--text", "Find x", "--floor", "0.99", *FAST)
+    assert answer["results"] == []
+    assert answer["notes"] == ["nothing similar in this bank"]
+    every = tqnet.json("search", index, "--text", "Find x", "--floor", "-1", "--unfolded", *FAST)["results"]
+    scores = [result["score"] for result in every]
+    assert scores == sorted(scores, reverse=True)  # the score orders the results
 
 
 def test_an_answer_for_people(index: str, tqnet: Tqnet) -> None:
@@ -251,7 +260,7 @@ def test_a_build_that_was_killed_goes_on(model_folder: str, sample_bank: Questio
 
 def test_whom_the_answer_is_for(index: str, bank_folder: str, tmp_path: Path, tqnet: Tqnet) -> None:
     def answer(*arguments: object) -> dict[str, Any]:
-        return tqnet.json("search", index, *arguments, "-k", "20", *FAST)
+        return tqnet.json("search", index, *arguments, "-k", "20", "--floor", "-1", *FAST)
 
     bank = QuestionBank.load(bank_folder)
     query = max(bank, key=lambda question: question.difficulty or 0)
@@ -272,7 +281,7 @@ def test_whom_the_answer_is_for(index: str, bank_folder: str, tmp_path: Path, tq
     practice = answer(*stage)
     assert all(current in ["/".join(path) for path in result["knowledge"]] for result in practice["results"])
     assert practice["dropped"]
-    last = tqnet("search", index, *stage, *FAST).splitlines()[-1]
+    last = tqnet("search", index, *stage, "--floor", "-1", *FAST).splitlines()[-1]
     assert last == f"{len(practice['dropped'])} dropped: beyond the current section"
     assert "the curriculum has no 'Astrology'" in tqnet.fails("search", index, *stage, "--section", "Astrology")
 
@@ -281,7 +290,9 @@ def test_a_ranker_orders_what_is_recalled(
     index: str, bank_folder: str, tiny_model: TQNetModel, tmp_path: Path, tqnet: Tqnet
 ) -> None:
     def results(*arguments: object) -> list[dict[str, Any]]:
-        return tqnet.json("search", index, "--id", query, "-k", "8", "--unfolded", *arguments, *FAST)["results"]
+        return tqnet.json("search", index, "--id", query, "-k", "8", "--unfolded", "--floor", "-1", *arguments, *FAST)[
+            "results"
+        ]
 
     def ids(results: list[dict[str, Any]]) -> list[str]:
         return [result["id"] for result in results]

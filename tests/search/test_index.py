@@ -19,6 +19,7 @@ from tqnet.search import build as module
 from tqnet.search.build import Processes, build, in_process, update
 from tqnet.search.engine import DuplicateIdError, EngineError
 from tqnet.search.index import Index, restore
+from tqnet.search.records import unit
 from tqnet.search.versions import IndexFolderError, Manifest
 
 MANIFEST = Manifest("runs/model", "0123", WIDTH, "bank")
@@ -58,7 +59,9 @@ def index(folder: Path) -> Index:
 def check_whole(folder: Path) -> None:
     index = Index(folder)
     assert index.engine.count() == 60
-    assert index.manifest == MANIFEST
+    vectors = unit(make_vectors())
+    background = np.mean((vectors @ vectors.T)[~np.eye(len(vectors), dtype=bool)])
+    assert index.manifest == replace(MANIFEST, background=pytest.approx(background))
     assert [hit.id for hit in index.engine.by_vector(make_vectors()[33], 1)] == ["q033"]
     assert not list(folder.parent.glob("*.building"))
 
@@ -141,7 +144,7 @@ def test_updates_encode_what_has_changed(index: Index) -> None:
 def test_export_and_restore(index: Index, tmp_path: Path) -> None:
     exported, again = tmp_path / "out", tmp_path / "again"
     index.engine.export(exported)
-    MANIFEST.save(exported)
+    index.manifest.save(exported)
     restore(exported, again)
     check_whole(again)
     with pytest.raises(FileExistsError):

@@ -18,7 +18,7 @@ from tqnet.modeling.model import TQNetModel
 from tqnet.questions import QuestionBank, Similarity
 from tqnet.search.ranker import CrossEncoder, TaskExperts
 from tqnet.search.ranker_data import TASKS, ExercisePairs, PairViews, Sources, confident, made_pairs
-from tqnet.search.ranking import pair_features
+from tqnet.search.ranking import FEATURES, pair_features
 from tqnet.search.records import records
 from tqnet.search.retrieval import Retriever
 
@@ -52,7 +52,7 @@ def test_two_texts_as_one(tiny_model: TQNetModel) -> None:
 
 def test_a_pair_scores_the_same_in_any_batch(cross: CrossEncoder, tiny_bank: QuestionBank) -> None:
     pairs = [(tiny_bank[i], tiny_bank[-1 - i % 7]) for i in range(20)]
-    features = np.random.default_rng(0).random((20, 3))
+    features = np.random.default_rng(0).random((20, len(FEATURES)))
     scores = cross.probabilities(pairs, features)
     assert scores.dtype == np.float32
     assert ((scores > 0) & (scores < 1)).all()
@@ -60,14 +60,14 @@ def test_a_pair_scores_the_same_in_any_batch(cross: CrossEncoder, tiny_bank: Que
     for size in (1, 3):
         np.testing.assert_allclose(cross.probabilities(pairs, features, batch_size=size), scores, atol=1e-5)
     np.testing.assert_allclose(cross.probabilities(pairs[::-1], features[::-1])[::-1], scores, atol=1e-5)
-    assert cross.probabilities([], np.empty((0, 3))).shape == (0,)
+    assert cross.probabilities([], np.empty((0, len(FEATURES)))).shape == (0,)
 
 
 def test_figures_of_both_count(cross: CrossEncoder, tiny_bank: QuestionBank) -> None:
     pictured = next(question for question in tiny_bank if question.images)
     plain = replace(pictured, images=())
     pairs = [(plain, plain), (pictured, plain), (plain, pictured), (pictured, pictured)]
-    assert len(set(cross.probabilities(pairs, np.zeros((4, 3))).round(6).tolist())) >= 3
+    assert len(set(cross.probabilities(pairs, np.zeros((4, len(FEATURES)))).round(6).tolist())) >= 3
 
 
 def test_a_saved_ranker_is_loaded(cross: CrossEncoder, tiny_bank: QuestionBank, tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_a_saved_ranker_is_loaded(cross: CrossEncoder, tiny_bank: QuestionBank, 
     cross.save_pretrained(folder)
     loaded = CrossEncoder.from_pretrained(folder, "cpu")
     assert (loaded.length, loaded.searched_by, loaded.training) == (120, None, False)
-    features = np.array([[0.5, 0.0, 0.2], [0.7, 1.0, 0.0]])
+    features = np.array([[0.5, 0.0, 0.3, 0.2], [0.7, 1.0, 0.0, 0.0]])
     np.testing.assert_allclose(loaded.probabilities(pairs, features), cross.probabilities(pairs, features), atol=1e-6)
     head = folder / "cross_encoder.safetensors"
     save_file({"scale": torch.tensor(1.0)}, head)  # that of another version
@@ -109,7 +109,7 @@ def test_the_likeness_of_two_texts_that_are_read_together(cross: CrossEncoder) -
     expected = F.cosine_similarity(words[:end].mean(0), words[end:-1].mean(0), dim=0)
     assert cosines[0] == pytest.approx(float(expected), abs=1e-4)
     assert cosines[1] > cosines[0]
-    features = torch.tensor([[0.9, 0.0, 0.1], [0.2, 1.0, 0.0], [0.2, 0.0, 0.6]])
+    features = torch.tensor([[0.9, 0.0, 0.3, 0.1], [0.2, 1.0, 0.0, 0.0], [0.2, 0.0, 0.1, 0.6]])
     representations, logits = cross.head(vectors, cosines, features)
     likeness = cosines + features.sum(1)
     expected = cross.head.score(representations).squeeze(-1) + cross.head.scale * (likeness - cross.head.centre)
@@ -117,7 +117,7 @@ def test_the_likeness_of_two_texts_that_are_read_together(cross: CrossEncoder) -
 
 
 def test_what_tells_candidates_apart_is_not_rounded_away(cross: CrossEncoder) -> None:
-    features = torch.stack([torch.linspace(0.8, 0.82, 40), torch.full((40,), 0.3), torch.full((40,), 0.9)], 1)
+    features = torch.stack([torch.linspace(0.8, 0.82, 40), *torch.full((3, 40), 0.3)], 1)
     vectors, cosines = torch.zeros(40, cross.encoder.config.hidden_size), torch.ones(40)
     with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
         logits = cross.head(vectors, cosines, features)[1]
@@ -269,13 +269,13 @@ def test_tasks_of_a_pair(tiny_model: TQNetModel, tiny_bank: QuestionBank) -> Non
 
 def test_batches_of_pairs(tiny_model: TQNetModel, tiny_bank: QuestionBank) -> None:
     query, candidate = np.arange(0, 8), np.arange(30, 38)
-    pairs = ExercisePairs(query, candidate, np.zeros(8, dtype=bool), ("judged",) * 8, np.arange(24.0).reshape(8, 3))
+    pairs = ExercisePairs(query, candidate, np.zeros(8, dtype=bool), ("judged",) * 8, np.arange(32.0).reshape(8, 4))
     views = PairViews(pairs, tiny_bank, Similarity.from_groups(tiny_bank), tiny_model.processor, seed=0, length=64)
     batch = views.collate([views[0, number, 0] for number in (3, 1, 5)])
     assert batch.index.tolist() == [3, 1, 5]
     assert {len(batch.extras[name]) for name in ("pair", "task", "label")} == {len(batch.inputs["input_ids"])}
     firsts = batch.extras["task"] == TASKS.index("questions")
-    assert batch.extras["features"][firsts].tolist() == [[9, 10, 11], [3, 4, 5], [15, 16, 17]]
+    assert batch.extras["features"][firsts].tolist() == [[12, 13, 14, 15], [4, 5, 6, 7], [20, 21, 22, 23]]
     assert not batch.extras["features"][~firsts].any()
     assert batch.extras["pair"][firsts].tolist() == [0, 1, 2]
     figures = [len(tiny_bank[n].images) + len(tiny_bank[n + 30].images) for n in (3, 1, 5)]

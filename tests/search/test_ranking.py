@@ -135,15 +135,16 @@ def test_a_ranker_reads_the_features_of_the_most_alike() -> None:
         return features.sum(1)
 
     ranked = Rank(by_sum, first=20)(QUERY, candidates)
-    cosines, characters, concepts = np.concatenate(batches).T
+    cosines, characters, formulas, concepts = np.concatenate(batches).T
     assert len(cosines) == 20
     np.testing.assert_allclose(cosines, 0.2, atol=1e-6)
     assert characters[0] == 1
     assert 0 < characters[1] < 1
     assert not characters[2:].any()
+    assert not formulas.any()
     assert not concepts.any()
     assert ids(ranked)[:3] == ["q003", "q020", "q000"]
-    assert pair_features(QUERY, []).shape == (0, 3)
+    assert pair_features(QUERY, []).shape == (0, len(FEATURES))
     assert not pair_features(QUERY, [changed(item, None) for item in candidates])[:, 0].any()
 
 
@@ -152,13 +153,27 @@ def test_without_a_model_the_features_order_all() -> None:
     candidates[27] = changed(candidates[27], stem=QUERY.stem)
     ranked = Rank()(QUERY, candidates) or []
     assert ids(ranked)[:4] == ["q027", "q000", "q001", "q002"]
-    assert ranked[0].likeness == pytest.approx((0.5 * WEIGHTS[0] + WEIGHTS[1]) / sum(WEIGHTS))
+    weight = WEIGHTS[0] / (WEIGHTS[0] + WEIGHTS[1])  # there are no formulas and no concepts
+    assert ranked[0].likeness == pytest.approx(0.5 * weight + 1 - weight)
     assert ranked[0].probability is None
-    assert "likeness 0.526, vector 0.500" in ranked[0].why
+    assert "likeness 0.667, vector 0.500" in ranked[0].why
     with_text = Rank()(QUERY, [replace(changed(candidates[0], stem=""), terms="find area")]) or []
     assert with_text[0].likeness == ranked[0].likeness  # by the words that retrieval has read
-    by_text = [changed(item, None, stem=item.question.stem) for item in candidates]
-    assert Rank()(QUERY, by_text) == by_text  # what was found by text alone stays in its order
+    scaled = Rank(background=0.4)(QUERY, candidates) or []
+    assert ids(scaled) == ids(ranked)
+    assert scaled[0].likeness == pytest.approx((ranked[0].likeness - 0.4 * weight) / (1 - 0.4 * weight))
+    by_text = Rank()(QUERY, [changed(item, None, stem=item.question.stem) for item in candidates]) or []
+    assert (by_text[0].question.id, by_text[0].likeness) == ("q027", pytest.approx(1))  # on the same scale
+
+
+def test_formulas_count_by_their_shape() -> None:
+    query = Question(id="q", stem="Find $x$ if $2x+3=11$.")
+    stems = ["Find $x$.", "Find $a$ if $7a+9=20$.", "Find $x$ if $x^2 = 11$.", "Find the area of the square."]
+    candidates = [changed(item, stem=stem) for item, stem in zip(CANDIDATES, stems, strict=False)]
+    formulas = pair_features(query, candidates)[:, FEATURES.index("formulas")]
+    assert formulas[1] == pytest.approx(1)
+    assert formulas[2] < 1
+    assert not formulas[[0, 3]].any()
 
 
 def test_concepts_of_the_nearest_and_of_the_query() -> None:

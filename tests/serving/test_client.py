@@ -28,6 +28,6 @@ def test_the_client_of_the_examples(index_folder: Path, bank: QuestionBank) -> N
         client = _client_module().Client(address)
         assert client.check(question.stem, list(question.options)) in ("identical", "near")
         assert client.check("Nobody asks this.") is None
-        assert len(client.search("Find x", k=2, fold=False)["results"]) == 2
+        assert len(client.search("Find x", k=2, fold=False, floor=-1)["results"]) == 2
         with pytest.raises(ValueError, match="unknown field 'nothing'"):
             client.search("Find x", filters=["nothing=1"])

@@ -82,14 +82,14 @@ class RankOptions(EncodingOptions):
         from tqnet.search.ranking import Rank
 
         if self.ranker == BY_FEATURES:
-            return Rank()
+            return Rank(background=index.manifest.background)
         cross, precision = load_ranker(self.ranker, index, self.device), self.chosen_precision
 
         def score(query: Question, candidates: Sequence[Question], features: np.ndarray) -> np.ndarray:
             pairs = [(query, candidate) for candidate in candidates]
             return cross.probabilities(pairs, features, self.batch_size, precision)
 
-        return Rank(score, self.rank_first, self.deadline)
+        return Rank(score, self.rank_first, self.deadline, index.manifest.background)
 
 
 def load_ranker(folder: str, index: Index, device: str | None) -> CrossEncoder:
@@ -205,9 +205,15 @@ class Search(Command, SearcherOptions, RankOptions, RerankOptions, name="search"
     )
     exact_spelling: bool = switch("search for --text as typed: correct no misspelt words")
     unfolded: bool = switch("list questions one by one that differ in numbers or figures alone, or share their story")
+    floor: float | None = option(
+        "leave out results that are less alike: about 0 for unrelated questions, 1 for the same; by default 0.25",
+        type=number(),
+        metavar="LIKENESS",
+    )
     json: bool = switch("print one JSON object per line and query")
 
     def run(self) -> None:
+        from tqnet.search.ranking import FLOOR
         from tqnet.search.records import read_filter
         from tqnet.search.retrieval import SOURCES
 
@@ -228,6 +234,7 @@ class Search(Command, SearcherOptions, RankOptions, RerankOptions, name="search"
                 rerank=rerank,
                 duplicates=self.duplicates,
                 fold=not self.unfolded,
+                floor=FLOOR if self.floor is None else self.floor,
             )
             for note in answer.notes:
                 if note not in printed:

@@ -6,6 +6,7 @@ of them, which becomes the current one when it is complete.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,7 +21,7 @@ from tqnet.files import atomic
 from tqnet.parallel import batched
 from tqnet.questions import Question, QuestionBank
 from tqnet.search.index import Index
-from tqnet.search.records import content_key, state_key, table_vectors
+from tqnet.search.records import content_key, state_key, table_vectors, unit
 from tqnet.search.versions import Manifest, Versions, writing
 
 #: Questions of a shard: what a killed run loses, per process or worker.
@@ -104,13 +105,21 @@ def build(
                 bar.update(len(shards[number]))
         processes.wait()
         if is_main:
-            index = Index.create(folder, manifest)
+            index = Index.create(folder, dataclasses.replace(manifest, background=_background(files)))
             for shard, file in zip(tqdm(shards, unit=" shards", desc="index", disable=None), files, strict=True):
                 index.add(list(bank.select(shard)), np.load(file), known_new=True)
             index.engine.optimize()
             index.engine.close()
             index.publish(keep)
             shutil.rmtree(work)
+
+
+def _background(files: Sequence[Path]) -> float:
+    """Return the mean cosine of two questions, of a sample: by the length of the mean of unit vectors."""
+    sample = [np.load(file, mmap_mode="r")[:: max(1, len(files) // 8)] for file in files]
+    vectors = unit(np.concatenate(sample)) if files else np.zeros((0, 1))
+    count = len(vectors)
+    return float((np.square(vectors.sum(0)).sum() - count) / (count * (count - 1))) if count > 1 else 0.0
 
 
 def _prepare(work: Path, plan: dict[str, object]) -> None:

@@ -215,7 +215,7 @@ RETRIEVED = "order of retrieval"
 ORDERS = {", ".join(FEATURES[:count]): count for count in range(1, 1 + len(FEATURES))}
 START = list(ORDERS)[-1]
 
-#: Pairs of query and candidate, and their features ``[pairs, 3]`` -> probability that each is similar, ``[pairs]``.
+#: Pairs of query and candidate, and their features ``[pairs, 4]`` -> probability that each is similar, ``[pairs]``.
 ScorePairs = Callable[[Sequence[tuple[Question, Question]], np.ndarray], np.ndarray]
 
 

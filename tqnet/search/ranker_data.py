@@ -20,7 +20,7 @@ from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import Question, QuestionBank, Similarity
 from tqnet.questions.images import fit_square, open_figure
 from tqnet.search.index import Index
-from tqnet.search.ranking import FEATURES, WEIGHTS, search_text, shared_runs
+from tqnet.search.ranking import FEATURES, WEIGHTS, search_text, text_features
 from tqnet.search.records import table_vectors
 from tqnet.search.retrieval import CANDIDATES, NEAREST, TEXT_WEIGHT, Votes
 from tqnet.training.data import Batch, Item, QuestionViews
@@ -74,7 +74,7 @@ class Sources:
         return retrieved[np.argsort(-likeness, kind="stable")][:count].tolist()
 
     def features(self, query: np.ndarray, candidate: np.ndarray) -> np.ndarray:
-        """Return features of pairs, float32 ``[p, 3]``, as :func:`tqnet.search.ranking.pair_features` does."""
+        """Return features of pairs, float32 ``[p, 4]``, as :func:`tqnet.search.ranking.pair_features` does."""
         features = np.zeros((len(query), len(FEATURES)), dtype=np.float32)
         for number in np.unique(query).tolist():
             rows = np.flatnonzero(query == number)
@@ -84,8 +84,8 @@ class Sources:
             nearest = np.argsort(-cosines, kind="stable")[:NEAREST]
             votes = Votes(dict(zip(nearest.tolist(), cosines[nearest].tolist(), strict=True)), self._concepts)
             features[rows, 0] = cosines[others]
-            features[rows, 1] = shared_runs(self._text_of(number), list(map(self._text_of, others)))
-            features[rows, 2] = list(map(votes.share, others))
+            features[rows, 1:3] = np.stack(text_features(self._text_of(number), list(map(self._text_of, others))), 1)
+            features[rows, 3] = list(map(votes.share, others))
         return features
 
     def _scores(self, source: Ranker, number: int) -> np.ndarray:
@@ -123,7 +123,7 @@ class ExercisePairs:
         query, candidate: Numbers of the questions, int64 ``[p]``.
         similar: bool ``[p]``.
         kind: Origin of each pair: ``similar``, ``retrieved``, ``concept``, ``random``, ``judged``.
-        features: float32 ``[p, 3]`` (`tqnet.search.ranking.FEATURES`).
+        features: float32 ``[p, 4]`` (`tqnet.search.ranking.FEATURES`).
     """
 
     query: np.ndarray
@@ -251,7 +251,7 @@ class PairViews(QuestionViews):
 
     A batch's ``index`` are numbers of pairs; its inputs have a row for each task of each pair, and ``extras`` hold for
     each row its ``pair`` (place in the batch), ``task`` (number in `TASKS`), ``label``, float, and ``features``
-    ``[rows, 3]``, 0 but for the first task.
+    ``[rows, 4]``, 0 but for the first task.
 
     Args:
         analyses: Also train the tasks that read analyses (FSE's T2 and T3), where there are any.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -15,15 +16,23 @@ from tqnet.questions import Question
 from tqnet.search.retrieval import Candidate, Votes, jaccard
 from tqnet.text.sentences import search_words
 
-#: The features of a candidate: the cosine of the vectors, the cosine of the character runs, and the votes of the
-#: query's nearest questions for its concepts. NOTE: not BM25, which depends on the rest of the index, nor the query's
-#: own concepts, which a typed query lacks: a ranker would meet other numbers than it was trained on.
-FEATURES = ("cosine", "characters", "concepts")
+#: The features of a candidate: the cosine of the vectors, the cosines of the character runs of the texts and of the
+#: shapes of their formulas, and the votes of the query's nearest questions for its concepts. NOTE: not BM25, which
+#: depends on the rest of the index, nor the query's own concepts, which a typed query lacks: a ranker would meet other
+#: numbers than it was trained on.
+FEATURES = ("cosine", "characters", "formulas", "concepts")
 
 #: Weights of the features without a ranker, and where one starts. Chosen on `valid`.
-WEIGHTS = (1.0, 0.5, 0.4)
+WEIGHTS = (1.0, 0.5, 0.2, 0.4)
 #: The same for a query whose concepts are known.
-_KNOWN_WEIGHTS = (1.0, 0.5, 1.5)
+_KNOWN_WEIGHTS = (1.0, 0.5, 0.2, 1.5)
+
+#: Likeness below which a candidate is no result: what nonsense finds (``reproduce.benchmarks.floor``).
+FLOOR = 0.25
+
+#: Holes of formulas.
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_NAME = re.compile(r"(?<![\\A-Za-z])[A-Za-z](?![A-Za-z])|\\(?:alpha|beta|gamma|delta|theta|lambda|mu|phi|omega)\b")
 
 #: Characters of a run: a part of a word, or the end of one and the beginning of the next.
 _RUN = 4
@@ -32,30 +41,53 @@ _BASE = np.uint64(0x9E3779B97F4A7C15)
 
 
 def pair_features(query: Question, candidates: Sequence[Candidate]) -> np.ndarray:
-    """Return the `FEATURES` of each candidate, float32 ``[candidates, 3]``; the cosine is 0 without vectors."""
+    """Return the `FEATURES` of each candidate, float32 ``[candidates, 4]``; the cosine is 0 without vectors."""
     cosines = [candidate.cosine or 0.0 for candidate in candidates]
     texts = [candidate.terms or search_text(candidate.question) for candidate in candidates]
     votes = Votes(dict(enumerate(cosines)), lambda place: candidates[place].question.knowledge)
     shares = [votes.share(place) for place in range(len(candidates))]
-    return np.column_stack([cosines, shared_runs(search_text(query), texts), shares]).astype(np.float32)
+    return np.column_stack([cosines, *text_features(search_text(query), texts), shares]).astype(np.float32)
 
 
-def likeness(query: Question, candidates: Sequence[Candidate], features: np.ndarray) -> np.ndarray:
-    """Return the weighted mean of each candidate's features ``[candidates, 3]``: its likeness without a model.
+def text_features(query: str, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the features of characters and of formulas of search terms, 0 to 1 ``[texts]`` each."""
+    return shared_runs(query, texts), shared_runs(formula_shapes(query), list(map(formula_shapes, texts)))
 
-    If the query's concepts are known, the share of concepts in common replaces the votes of the nearest.
+
+def likeness(
+    query: Question, candidates: Sequence[Candidate], features: np.ndarray, background: float = 0.0
+) -> np.ndarray:
+    """Return each candidate's likeness without a model: the weighted mean of its features ``[candidates, 4]``.
+
+    Only of the features that there are: vectors if these were searched, text and formulas if the query has some,
+    concepts if a candidate has some. If the query's are known, the share in common replaces the votes of the nearest.
+
+    Args:
+        background: Mean cosine of two questions of the index. Scaled by it, the likeness of unrelated texts is about 0
+            and that of the same text 1, whatever the model and the source; the order stays.
     """
-    weights = np.array(WEIGHTS)
+    by_vector = any(candidate.cosine is not None for candidate in candidates)
+    text = search_text(query)
+    has_concepts = any(candidate.question.knowledge for candidate in candidates) and (by_vector or query.knowledge)
+    weights = np.array(_KNOWN_WEIGHTS if query.knowledge else WEIGHTS)
+    weights *= (by_vector, bool(text), bool(formula_shapes(text)), bool(has_concepts))
     if query.knowledge:
-        weights = np.array(_KNOWN_WEIGHTS)
         shared = [jaccard(set(query.knowledge), set(candidate.question.knowledge)) for candidate in candidates]
-        features = np.column_stack([features[:, :2], shared])
-    return features @ (weights / weights.sum())
+        features = np.column_stack([features[:, :-1], shared])
+    weights /= weights.sum() or 1.0
+    unrelated = background * weights[0]
+    return (features @ weights - unrelated) / (1 - unrelated)
 
 
 def search_text(question: Question) -> str:
     """Return the search terms of stem and options, as an index has them."""
     return " ".join(search_words(question.content))
+
+
+def formula_shapes(words: str) -> str:
+    """Return the whole formulas among search terms, with holes for numbers and names: ``$2x+3=11$`` -> ``$#a+#=#$``."""
+    formulas = (word for word in words.split() if len(word) > 1 and word[0] == word[-1] == "$")
+    return " ".join(_NAME.sub("a", _NUMBER.sub("#", formula)) for formula in formulas)
 
 
 def shared_runs(text: str, others: Sequence[str]) -> np.ndarray:
@@ -93,7 +125,7 @@ def _runs(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
 #: Candidates scored between two looks at the clock.
 _AT_ONCE = 8
 
-#: Query, candidates and their features ``[candidates, 3]`` -> probability that each is similar, ``[candidates]``.
+#: Query, candidates and their features ``[candidates, 4]`` -> probability that each is similar, ``[candidates]``.
 Score = Callable[[Question, Sequence[Question], np.ndarray], np.ndarray]
 
 
@@ -102,15 +134,16 @@ class Rank:
     """The ranking stage.
 
     Attributes:
-        score: A model that reads query and candidate together; None ranks by likeness, or keeps the order of retrieval
-            where vectors, the best of the features, were not searched.
+        score: A model that reads query and candidate together; None ranks by likeness.
         first: Candidates, by likeness, that the model scores; the others stay behind them.
         deadline: Seconds for the model, waiting included; None for no limit.
+        background: See :func:`likeness`.
     """
 
     score: Score | None = None
     first: int = 20
     deadline: float | None = None
+    background: float = 0.0
     _turn: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def __call__(self, query: Question, candidates: Sequence[Candidate]) -> list[Candidate] | None:
@@ -119,13 +152,12 @@ class Rank:
         The model ranks one query at a time: several at once would each take longer.
         """
         if self.score is None:
-            by_vector = any(candidate.cosine is not None for candidate in candidates)
-            return _by_likeness(query, candidates)[0] if by_vector else list(candidates)
+            return self._by_likeness(query, candidates)[0]
         end = math.inf if self.deadline is None else time.monotonic() + self.deadline
         if not self._turn.acquire(timeout=-1 if self.deadline is None else self.deadline):
             return None
         try:
-            ordered, features = _by_likeness(query, candidates)
+            ordered, features = self._by_likeness(query, candidates)
             scores: list[float] = []
             for rows in batched(range(len(ordered))[: self.first], _AT_ONCE):
                 if time.monotonic() >= end:
@@ -138,10 +170,9 @@ class Rank:
         scored = [replace(candidate, probability=p) for candidate, p in zip(ordered, scores, strict=False)]
         return sorted(scored, key=lambda candidate: -(candidate.probability or 0)) + ordered[len(scored) :]
 
-
-def _by_likeness(query: Question, candidates: Sequence[Candidate]) -> tuple[list[Candidate], np.ndarray]:
-    """Sort candidates by likeness; return them with their features in that order."""
-    features = pair_features(query, candidates)
-    alike = likeness(query, candidates, features)
-    order = np.argsort(-alike, kind="stable")
-    return [replace(candidates[row], likeness=float(alike[row])) for row in order], features[order]
+    def _by_likeness(self, query: Question, candidates: Sequence[Candidate]) -> tuple[list[Candidate], np.ndarray]:
+        """Sort candidates by likeness; return them with their features in that order."""
+        features = pair_features(query, candidates)
+        alike = likeness(query, candidates, features, self.background)
+        order = np.argsort(-alike, kind="stable")
+        return [replace(candidates[row], likeness=float(alike[row])) for row in order], features[order]

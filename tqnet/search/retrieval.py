@@ -94,7 +94,7 @@ class Candidate:
         bm25: Of the shared terms; None if the text was not searched or did not find it.
         terms, template: Its search terms and the hash of its text without numbers (`tqnet.search.records`); empty if
             they were not read.
-        likeness: Weighted mean of its features (`tqnet.search.ranking`); None before ranking.
+        likeness: By its features (`tqnet.search.ranking`), about 0 to 1; None before ranking.
         probability: The ranker's, that it is similar; None without a ranker.
         notes: Remarks of re-ranking.
         folded: Candidates of lower rank that are like it (`tqnet.search.folding`).
@@ -110,6 +110,11 @@ class Candidate:
     probability: float | None = None
     notes: tuple[str, ...] = ()
     folded: tuple[Candidate, ...] = ()
+
+    @property
+    def relevance(self) -> float:
+        """What orders the results: the probability, or else the likeness, or else the score of retrieval."""
+        return next(value for value in (self.probability, self.likeness, self.score) if value is not None)
 
     @property
     def why(self) -> str:

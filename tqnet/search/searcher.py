@@ -23,7 +23,7 @@ from tqnet.search.folding import folded
 from tqnet.search.index import Index
 from tqnet.search.known import Known, Lookup
 from tqnet.search.precomputed import precomputed_candidates
-from tqnet.search.ranking import Rank
+from tqnet.search.ranking import FLOOR, Rank
 from tqnet.search.records import Filter, record_question, unit
 from tqnet.search.rerank import Rerank
 from tqnet.search.retrieval import CANDIDATES, SOURCES, Candidate, Retrieved, Retriever
@@ -42,6 +42,9 @@ MOST_RESULTS = 1000
 
 #: Characters of a corrected query in its note.
 _NOTED = 240
+
+#: Note of an answer without results.
+NOTHING_SIMILAR = "nothing similar in this bank"
 
 #: Id of a typed query.
 TYPED = "(query)"
@@ -179,6 +182,7 @@ class Searcher:
         rerank: Rerank | None = None,
         duplicates: str = "show",
         fold: bool = True,
+        floor: float = FLOOR,
     ) -> Answer:
         """Return the ``k`` best candidates after the first ``offset``: retrieved, ranked and re-ranked.
 
@@ -187,6 +191,7 @@ class Searcher:
             duplicates: One of :data:`DUPLICATES`: show the questions that repeat the query beside the candidates, hide
                 them, or show them only, with those that differ in their numbers, whatever the filters.
             fold: Count candidates that are like a better one as one with it (`tqnet.search.folding`).
+            floor: Leave out candidates whose likeness is lower.
             by: The sources to search, of :data:`SOURCES`.
             candidates: How many to retrieve, ``k`` at least.
             rerank: The re-rank stage; None keeps the order of ranking.
@@ -207,11 +212,16 @@ class Searcher:
             others = [candidate for candidate in candidates if candidate.question.id not in repeated]
             return (rerank or Rerank())(query.question, others)
 
-        results, dropped = select(retrieved if ranked is None else ranked)
+        ordered = retrieved if ranked is None else ranked
+        alike = [candidate for candidate in ordered if candidate.likeness is None or candidate.likeness >= floor]
+        if ordered and not alike:
+            notes += (NOTHING_SIMILAR,)
+        results, dropped = select(alike)
         groups = folded(results) if fold else results
-        is_cut = len(retrieved) >= wanted
+        is_cut = len(retrieved) >= wanted and len(alike) == len(ordered)
         if is_cut and offset and end >= len(groups):
-            more, more_dropped = select(self._beyond(query, retrieved, where, by))
+            beyond = self._beyond(query, retrieved, where, by)
+            more, more_dropped = select([candidate for candidate in beyond if (candidate.likeness or floor) >= floor])
             results, dropped, is_cut = [*results, *more], [*dropped, *more_dropped], False
             groups = folded(results) if fold else results
         if duplicates == "hide":
@@ -324,7 +334,7 @@ def shown(candidate: Candidate) -> dict[str, Any]:
     question = candidate.question
     return {
         "id": question.id,
-        "score": round(candidate.score, 6),
+        "score": round(candidate.relevance, 6),
         "cosine": candidate.cosine,
         "words": candidate.bm25,
         "evidence": candidate.likeness,

@@ -56,12 +56,14 @@ class Manifest(Place):
         digest: Of the model's files; None for an off-the-shelf encoder.
         width: Length of a vector.
         bank: Name of the indexed bank.
+        background: Mean cosine of two of its questions (`tqnet.search.ranking.likeness`).
     """
 
     model: str
     digest: str | None
     width: int
     bank: str
+    background: float = 0.0
     format: int = _FORMAT
     version: str = __version__
 

@@ -56,10 +56,13 @@ class QuestionBody(BaseModel):
 class Result(BaseModel):
     """A result of a search."""
 
-    score: float = Field(description="Of retrieval, before ranking; higher is better")
+    score: float = Field(description="The results are in its order: rank, else evidence, else the score of retrieval")
     cosine: float | None = Field(description="Of the vectors; null if they were not searched")
     words: float | None = Field(description="BM25 of the common words; null if the text did not find it")
-    evidence: float | None = Field(description="By vectors, characters and concepts; the order without a ranker")
+    evidence: float | None = Field(
+        description="Likeness by vectors, characters, formulas and concepts: about 0 for unrelated texts, 1 for the "
+        "same; results below the floor are left out"
+    )
     rank: float | None = Field(description="The ranker's probability that it is similar; null without a ranker")
     remarks: list[str] = Field(description="Remarks of re-ranking")
     shared: list[str] = Field(description="Words and formulas in common with the query")
@@ -188,7 +191,7 @@ def question_view(question: Question, *, solution: bool = False) -> QuestionBody
 def _result(candidate: Candidate, query_parts: dict[str, str]) -> Result:
     parts = _parts(candidate.question)
     return Result(
-        score=round(candidate.score, 6),
+        score=round(candidate.relevance, 6),
         cosine=candidate.cosine,
         words=candidate.bm25,
         evidence=candidate.likeness,

@@ -20,6 +20,7 @@ from starlette.datastructures import FormData, UploadFile
 
 from tqnet.questions.images import read_image
 from tqnet.questions.pairs import Classify
+from tqnet.search.ranking import FLOOR
 from tqnet.search.records import Filter, read_filter
 from tqnet.search.rerank import Curriculum, Rerank
 from tqnet.search.retrieval import SOURCES
@@ -58,6 +59,7 @@ class SearchBody(BaseModel):
     exact_spelling: bool = Field(
         False, description="Search for the text as typed; otherwise its misspelt words are corrected, with a note"
     )
+    floor: float = Field(FLOOR, allow_inf_nan=False, description="Results of a lower evidence are left out")
     by: Literal["both", "text", "vector"] = Field("both", description="Search by words, vectors or both")
     duplicates: Literal["show", "hide", "only"] = Field(
         "show", description="Questions that repeat the query: beside the results, left out, or alone and unfiltered"

@@ -252,6 +252,7 @@ class SearchService:
                 rerank=search.rerank,
                 duplicates=search.body.duplicates,
                 fold=search.body.fold,
+                floor=search.body.floor,
             )
         view = answer_view(answer)
         view.notes += unknown_concepts(searcher.index, search.where, partial(self._suggestions_of, searcher.index))
