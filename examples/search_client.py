@@ -23,6 +23,11 @@ class Client:
         """Return the answer to a search; the options are the fields of ``POST /search``, described at ``/docs``."""
         return self._post("/search", {"text": text, "k": k, **options})
 
+    def search_all(self, texts: list[str], k: int = 5, **options: Any) -> list[dict[str, Any]]:
+        """Return ``status`` and ``answer`` or ``detail`` of each search, a hundred at most."""
+        searches = [{"text": text, "k": k, **options} for text in texts]
+        return self._post("/search/batch", {"searches": searches})["answers"]
+
     def check(self, text: str, options: list[str] | None = None) -> str | None:
         """Return ``identical``, ``near`` or ``variant`` if the bank has the question, and None if it is new."""
         return self._post("/check", {"text": text, "options": options or []})["relation"]

@@ -32,7 +32,8 @@ def main() -> None:
     parser.add_argument("index", nargs="+", help="folders of tqnet index")
     args = parser.parse_args()
     unrelated = [json.loads(line)["text"] for line in UNRELATED.read_text(encoding="utf-8").splitlines()]
-    print(json.dumps({index.manifest.bank: shares(index, unrelated) for index in map(open_index, args.index)}, indent=1))
+    indexes = map(open_index, args.index)
+    print(json.dumps({index.manifest.bank: shares(index, unrelated) for index in indexes}, indent=1))
 
 
 def shares(index: Index, unrelated: Sequence[str], seed: int = 0) -> dict[str, float]:

@@ -130,6 +130,47 @@ def test_page_by_page(client: TestClient, bank: QuestionBank) -> None:
     assert client.post("/search", json=body | {"offset": 901}).status_code == 422
 
 
+def test_a_batch_is_answered_in_order(client: TestClient, bank: QuestionBank) -> None:
+    searches = [
+        {"text": "Find $x$"},
+        {"id": "nobody"},
+        {"id": bank[0].id, "k": 2},
+        {"text": "x", "filters": ["no=1"]},
+        7,
+    ]
+    answers = client.post("/search/batch", json={"searches": searches}).json()["answers"]
+    assert [answer["status"] for answer in answers] == [200, 404, 200, 422, 422]
+    for search, answer in zip(searches, answers, strict=True):
+        alone = client.post("/search", json=search)
+        assert alone.status_code == answer["status"]
+        assert answer["answer"] == (alone.json() if alone.status_code == 200 else None)
+        assert answer["detail"] == alone.json().get("detail")
+    for body in ({}, {"searches": []}, {"searches": [{"text": "x"}] * 101}, {"searches": [], "more": 1}):
+        assert client.post("/search/batch", json=body).status_code == 422
+    assert client.post("/search/batch", content=b"{").status_code == 400
+
+
+def test_a_batch_leaves_room_for_others(client_of: ClientOf, index_folder: Path) -> None:
+    answers = client_of(index_folder, queue=2).post("/search/batch", json={"searches": [{"text": "x"}] * 6}).json()
+    assert {answer["status"] for answer in answers["answers"]} <= {200, 429}
+    assert any(answer["status"] == 200 for answer in answers["answers"])
+
+
+def test_pages_elsewhere_may_ask_if_they_are_named(client_of: ClientOf, index_folder: Path) -> None:
+    named, other = "https://school.example", "https://other.example"
+    asking = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "x-api-key,content-type"}
+    client = client_of(index_folder, origins=(named,), api_key="k")
+    for origin, allowed in ((named, named), (other, None)):
+        answers = [
+            client.options("/search", headers={"Origin": origin, **asking}),
+            client.post("/search", json={"text": "x"}, headers={"Origin": origin, "X-API-Key": "k"}),
+            client.post("/search", json={"text": "x"}, headers={"Origin": origin}),  # a page must see why
+        ]
+        assert [answer.headers.get("Access-Control-Allow-Origin") for answer in answers] == [allowed] * 3
+        assert [answer.status_code for answer in answers] == [200 if allowed else 400, 200, 401]
+    assert client_of(index_folder).options("/search", headers={"Origin": named, **asking}).status_code == 405
+
+
 def test_a_typed_question_as_html(client: TestClient) -> None:
     answer = client.post("/render", json={"text": "Find x if (x^2-9)/(x+3) = 1/2", "options": ["x<5"]})
     assert answer.json()["stem"].count("<mfrac>") == 2

@@ -31,3 +31,7 @@ def test_the_client_of_the_examples(index_folder: Path, bank: QuestionBank) -> N
         assert len(client.search("Find x", k=2, fold=False, floor=-1)["results"]) == 2
         with pytest.raises(ValueError, match="unknown field 'nothing'"):
             client.search("Find x", filters=["nothing=1"])
+        good, bad = client.search_all(["Find x", " "])
+        assert (good["status"], bad["status"]) == (200, 400)
+        assert good["answer"] == client.search("Find x")
+        assert "the query is either" in bad["detail"]

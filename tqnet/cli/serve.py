@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,6 +39,12 @@ class Serve(Command, SearcherOptions, RankOptions, PairsModelOptions, name="serv
     api_key_file: str | None = option(f"whose one line is the key; by default ${_KEY}, if set", metavar="FILE")
     write_key_file: str | None = option("whose one line is the key to write, good for reading too", metavar="FILE")
     pairs: str | None = option("keep what users say of pairs of query and result in FILE.jsonl", metavar="FILE")
+    cors: Sequence[str] = option(
+        "pages elsewhere that may use the API from a browser, such as https://school.example",
+        default=(),
+        nargs="+",
+        metavar="ORIGIN",
+    )
     without_key: bool = switch("let everyone search who can reach --host")
     queue: int = count("searches that wait or run at a time", default=64)
     max_upload_mb: int = count("size limit of a request", default=10)
@@ -62,6 +69,7 @@ class Serve(Command, SearcherOptions, RankOptions, PairsModelOptions, name="serv
             api_key=key,
             write_key=write_key,
             pairs=Path(self.pairs) if self.pairs else None,
+            origins=tuple(self.cors),
             # With a key, a page elsewhere gains nothing by a name that points here, and a proxy may send its own.
             hosts=("localhost", "127.0.0.1", "[::1]", self.host) if local and key is None else ("*",),
             batch_size=self.batch_size,

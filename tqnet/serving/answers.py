@@ -106,6 +106,20 @@ class SearchAnswer(BaseModel):
     dropped: list[Dropped] = Field(description="Results that re-ranking dropped")
 
 
+class BatchItem(BaseModel):
+    """What one search of a batch was answered: ``answer``, or why there is none."""
+
+    status: int = Field(description="As that of POST /search would be")
+    answer: SearchAnswer | None = None
+    detail: str | None = None
+
+
+class BatchAnswer(BaseModel):
+    """The answers to a batch, in its order."""
+
+    answers: list[BatchItem]
+
+
 class CheckAnswer(BaseModel):
     """Whether the index has a question already."""
 

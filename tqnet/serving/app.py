@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import json
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -19,6 +20,7 @@ from fastapi.responses import HTMLResponse, JSONResponse
 from fastapi.security import APIKeyHeader
 from fastapi.staticfiles import StaticFiles
 from jinja2 import Environment, PackageLoader
+from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from tqnet.questions.question import FieldError
@@ -27,6 +29,8 @@ from tqnet.search.records import FilterError
 from tqnet.search.searcher import OpenSearcher, QueryError, UnknownIdError
 from tqnet.search.versions import IndexFolderError
 from tqnet.serving.answers import (
+    BatchAnswer,
+    BatchItem,
     CheckAnswer,
     Health,
     Problem,
@@ -35,7 +39,17 @@ from tqnet.serving.answers import (
     SearchAnswer,
     Suggestions,
 )
-from tqnet.serving.requests import PairBody, Search, SearchBody, Settings, UploadError, read_search
+from tqnet.serving.requests import (
+    BatchBody,
+    PairBody,
+    Search,
+    SearchBody,
+    Settings,
+    UploadError,
+    make_search,
+    read_batch,
+    read_search,
+)
 from tqnet.serving.service import BusyError, Metrics, SearchService, render_typed
 from tqnet.version import __version__
 
@@ -52,6 +66,9 @@ Id = Annotated[str, Path(description="Id of a question; it may contain slashes")
 
 #: Seconds after which a refused search may be repeated.
 _RETRY = 2
+
+#: Searches of a batch that run at a time, so that it leaves room for others.
+_AT_ONCE = 4
 
 #: Seconds between two looks for another version of the index.
 _NOTICE = 1.0
@@ -115,6 +132,10 @@ def create_app(index: FilePath, open_searcher: OpenSearcher, settings: Settings 
     )
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(settings.hosts), www_redirect=False)
     app.middleware("http")(partial(_guard, metrics))
+    if settings.origins:  # the outermost: a browser asks without a key first
+        headers = [_KEY.model.name, "Content-Type"]
+        methods = ["GET", "POST"]
+        app.add_middleware(CORSMiddleware, allow_origins=settings.origins, allow_methods=methods, allow_headers=headers)
     for kind in _ANSWERS:
         app.add_exception_handler(kind, _handle)
     _add_api(app, service, settings, metrics)
@@ -175,6 +196,38 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
     async def search(request: Request) -> SearchAnswer:
         """The query is a text, figures, or both; or a question of the index. JSON, or a form with figures."""
         return await in_turn(service.answer, request)
+
+    @app.post(
+        "/search/batch",
+        summary="Many searches in one request",
+        dependencies=needs_key,
+        responses=_problems(400, 401, 413, 422),
+        openapi_extra={"requestBody": {"content": {"application/json": {"schema": BatchBody.model_json_schema()}}}},
+    )
+    async def batch(request: Request) -> BatchAnswer:
+        """A hundred searches at most, without figures; one that fails does not fail the others."""
+        bodies = await read_batch(request)
+        answers: list[BatchItem | None] = [None] * len(bodies)
+        at_once = anyio.CapacityLimiter(_AT_ONCE)
+
+        async def answer(place: int) -> None:
+            async with at_once:
+                try:
+                    search = make_search(bodies[place], (), settings)
+                    with service.room():
+                        found = await anyio.to_thread.run_sync(service.answer, search, limiter=limiter)
+                    answers[place] = BatchItem(status=200, answer=found)
+                except HTTPException as error:
+                    answers[place] = BatchItem(status=error.status_code, detail=error.detail)
+                except tuple(_ANSWERS) as error:
+                    response = await _handle(request, error)
+                    detail = json.loads(bytes(response.body))["detail"]
+                    answers[place] = BatchItem(status=response.status_code, detail=detail)
+
+        async with anyio.create_task_group() as tasks:
+            for place in range(len(bodies)):
+                tasks.start_soon(answer, place)
+        return BatchAnswer(answers=[item for item in answers if item is not None])
 
     @app.post(
         "/check",

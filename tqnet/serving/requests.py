@@ -6,7 +6,7 @@ import hashlib
 import io
 import json
 import warnings
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -79,6 +79,14 @@ class SearchBody(BaseModel):
     diversity: float = Field(0.0, ge=0, le=1, description="How much repetitive questions are moved back")
 
 
+class BatchBody(BaseModel):
+    """Searches without figures."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    searches: list[Any] = Field(min_length=1, max_length=100, description="Each as of POST /search")
+
+
 class PairBody(BaseModel):
     """A judgement of a query, by text or id, and a result."""
 
@@ -99,6 +107,7 @@ class Settings:
         api_key: Required to read the index; None lets everyone.
         write_key: Required to write, good for reading too; None lets everyone who may read.
         pairs: File for judgements of pairs; None accepts none.
+        origins: Of pages elsewhere that may use the API from a browser (CORS).
         hosts: Host names of the server. A page of another site, whose name resolves to this server, would have its
             browser send that name.
         batch_size: Most queries that are encoded together.
@@ -116,6 +125,7 @@ class Settings:
     api_key: str | None = None
     write_key: str | None = None
     pairs: Path | None = None
+    origins: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ("*",)
     batch_size: int = 32
     batch_wait: float = 0.005
@@ -212,6 +222,24 @@ async def read_search(request: Request, settings: Settings) -> Search:
             values, figures = _fields(form), [await _upload(part) for part in form.getlist("figures")]
     else:
         raise HTTPException(415, "send application/json, or multipart/form-data with figures")
+    return make_search(values, figures, settings)
+
+
+async def read_batch(request: Request) -> list[Any]:
+    """Return the searches of a batch, for :func:`make_search`.
+
+    Raises:
+        HTTPException: 400 malformed JSON.
+        RequestValidationError: It is no batch.
+    """
+    try:
+        return BatchBody.model_validate(await _json(request)).searches
+    except ValidationError as error:
+        raise RequestValidationError(error.errors()[:_REPORTED]) from None
+
+
+def make_search(values: Any, figures: Sequence[Upload], settings: Settings) -> Search:
+    """Validate the fields of a search; raise what :func:`read_search` does."""
     try:
         body = SearchBody.model_validate(values)
     except ValidationError as error:

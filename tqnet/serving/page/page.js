@@ -175,6 +175,7 @@ function card(result, place, mostWords) {
   const { question } = result;
   const [item, part] = listed(question, t("Result {place}, question {id}", { place, id: question.id }));
   part(".place").textContent = `${place}.`;
+  measure(part(".score"), result.evidence === null ? null : result.score, result.score, 2);
   measure(part(".meaning"), result.cosine, result.cosine, 2);
   measure(part(".wording"), result.words, result.words / mostWords, 1);
   part(".why").setAttribute("aria-label", t("Why it was found"));

@@ -69,6 +69,7 @@ const CHINESE = {
   "Key": "密钥",
   "Use it": "确定",
   "Copy id": "复制编号",
+  "Likeness": "相似度",
   "Meaning": "含义",
   "Wording": "措辞",
   "Solution": "解答",
@@ -145,6 +146,7 @@ const CHINESE = {
   // From the server.
   "the model of this index reads no figures: the text alone is searched": "本索引的模型不读插图：只检索文字",
   "the model of this index reads no figures; give a text": "本索引的模型不读插图；请输入文字",
+  "nothing similar in this bank": "题库中没有相似的题目",
   "there was no time to rank: this is the order of retrieval": "来不及排序：按初步检索的顺序显示",
   "difficulty of the query unknown": "题目的难度未知",
   "dropped: easier than the query": "道更容易的题未显示",
