@@ -206,7 +206,7 @@ class Search(Command, SearcherOptions, RankOptions, RerankOptions, name="search"
     exact_spelling: bool = switch("search for --text as typed: correct no misspelt words")
     unfolded: bool = switch("list questions one by one that differ in numbers or figures alone, or share their story")
     floor: float | None = option(
-        "leave out results that are less alike: about 0 for unrelated questions, 1 for the same; by default 0.25",
+        "leave out results that are less alike: about 0 for unrelated questions, 1 for the same; by default 0.3",
         type=number(),
         metavar="LIKENESS",
     )

@@ -28,7 +28,7 @@ WEIGHTS = (1.0, 0.5, 0.2, 0.4)
 _KNOWN_WEIGHTS = (1.0, 0.5, 0.2, 1.5)
 
 #: Likeness below which a candidate is no result: what nonsense finds (``reproduce.benchmarks.floor``).
-FLOOR = 0.25
+FLOOR = 0.3
 
 #: Holes of formulas.
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
