@@ -274,13 +274,13 @@ def test_pages_go_on_beyond_the_candidates(index: Index, rank: Rank | None) -> N
     index.put([replace(QUESTIONS[5], id="copy", stem=QUESTIONS[5].stem.lower())], VECTORS[5:6])
     searcher = Searcher(index, rank=rank)
     query = searcher.by_id("q005")
-    whole = searcher.answer(query, 10, candidates=10, fold=False)
+    whole = searcher.answer(query, 10, candidates=10, fold=False, floor=-1)
     assert whole.more
     assert [known.question.id for known in whole.known] == ["copy"]
     pages: list[list[str]] = []
     more = True
     while more:
-        page = searcher.answer(query, 4, offset=sum(map(len, pages)), candidates=10, fold=False)
+        page = searcher.answer(query, 4, offset=sum(map(len, pages)), candidates=10, fold=False, floor=-1)
         pages.append(ids(page.candidates))
         more = page.more
     found = [id for page in pages for id in page]

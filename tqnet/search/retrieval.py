@@ -43,8 +43,8 @@ NEAR = 0.9
 #: Hits beyond the wanted candidates, to make up for duplicates; where these are many, more are fetched, up to a limit.
 _SPARE, _MOST = 20, 16_000
 
-#: What is read of each hit.
-_COLUMNS = ("stem", "content", "template", "question", "images", "vector")
+#: What is read of each hit; of one by text also its vector.
+_COLUMNS = ("stem", "content", "template", "question", "images")
 
 #: A path from the coarsest level.
 Concept = tuple[str, ...]
@@ -195,10 +195,11 @@ class Retriever:
             vector = None
         limit = n + _SPARE
         while True:
-            searching = "text" in by and self._threads.submit(self.engine.by_words, words, limit, where, _COLUMNS)
+            read = _COLUMNS if vector is None else (*_COLUMNS, "vector")
+            searching = "text" in by and self._threads.submit(self.engine.by_words, words, limit, where, read)
             near = [] if vector is None else self.engine.by_vector(vector, limit, where, _COLUMNS)
             exact = searching.result() if searching else []
-            records = {hit.id: _Record(hit.row) for hit in [*exact, *near]}
+            records = {hit.id: _Record(hit.row) for hit in [*near, *exact]}
             votes = _votes(near, records, query.id) if guess and vector is not None else None
             if votes is not None and vector is not None and (concepts := votes.foremost(_CONCEPTS)):
                 about = Filter("concept", "=", tuple("/".join(path) for path in concepts))
