@@ -35,7 +35,7 @@ def address(index_folder: Path, judgements: Path, tmp_path_factory: pytest.TempP
     key.write_text(KEY + "\n")
     (to_write := key.with_name("to-write.txt")).write_text(TO_WRITE)
     keys = ["--api-key-file", str(key), "--write-key-file", str(to_write)]
-    fast = ["--device", "cpu", "--precision", "fp32"]
+    fast = ["--device", "cpu", "--precision", "fp32", "--floor", "-1"]
     with serving(index_folder, *keys, "--pairs", str(judgements), "--max-pixels", "1000000", *fast) as found:
         yield found
 

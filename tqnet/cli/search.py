@@ -53,6 +53,18 @@ class SearcherOptions(IndexModelOptions):
         choices=("score", "halves"),
     )
 
+    floor: float | None = option(
+        "leave out results that are less alike: about 0 for unrelated questions, 1 for the same; by default 0.3",
+        type=number(),
+        metavar="LIKENESS",
+    )
+
+    @property
+    def chosen_floor(self) -> float:
+        from tqnet.search.ranking import FLOOR
+
+        return FLOOR if self.floor is None else self.floor
+
     def searcher(self, index: Index, rank: Rank | None = None) -> Searcher:
         """Make a searcher with the model of the index."""
         from tqnet.search.searcher import Searcher
@@ -205,15 +217,9 @@ class Search(Command, SearcherOptions, RankOptions, RerankOptions, name="search"
     )
     exact_spelling: bool = switch("search for --text as typed: correct no misspelt words")
     unfolded: bool = switch("list questions one by one that differ in numbers or figures alone, or share their story")
-    floor: float | None = option(
-        "leave out results that are less alike: about 0 for unrelated questions, 1 for the same; by default 0.3",
-        type=number(),
-        metavar="LIKENESS",
-    )
     json: bool = switch("print one JSON object per line and query")
 
     def run(self) -> None:
-        from tqnet.search.ranking import FLOOR
         from tqnet.search.records import read_filter
         from tqnet.search.retrieval import SOURCES
 
@@ -234,7 +240,7 @@ class Search(Command, SearcherOptions, RankOptions, RerankOptions, name="search"
                 rerank=rerank,
                 duplicates=self.duplicates,
                 fold=not self.unfolded,
-                floor=FLOOR if self.floor is None else self.floor,
+                floor=self.chosen_floor,
             )
             for note in answer.notes:
                 if note not in printed:

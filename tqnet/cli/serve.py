@@ -69,6 +69,7 @@ class Serve(Command, SearcherOptions, RankOptions, PairsModelOptions, name="serv
             api_key=key,
             write_key=write_key,
             pairs=Path(self.pairs) if self.pairs else None,
+            floor=self.chosen_floor,
             origins=tuple(self.cors),
             # With a key, a page elsewhere gains nothing by a name that points here, and a proxy may send its own.
             hosts=("localhost", "127.0.0.1", "[::1]", self.host) if local and key is None else ("*",),

@@ -59,7 +59,9 @@ class SearchBody(BaseModel):
     exact_spelling: bool = Field(
         False, description="Search for the text as typed; otherwise its misspelt words are corrected, with a note"
     )
-    floor: float = Field(FLOOR, allow_inf_nan=False, description="Results of a lower evidence are left out")
+    floor: float | None = Field(
+        None, allow_inf_nan=False, description="Results of a lower evidence are left out; by default the server's"
+    )
     by: Literal["both", "text", "vector"] = Field("both", description="Search by words, vectors or both")
     duplicates: Literal["show", "hide", "only"] = Field(
         "show", description="Questions that repeat the query: beside the results, left out, or alone and unfiltered"
@@ -107,6 +109,7 @@ class Settings:
         api_key: Required to read the index; None lets everyone.
         write_key: Required to write, good for reading too; None lets everyone who may read.
         pairs: File for judgements of pairs; None accepts none.
+        floor: Likeness below which a question is no result, unless a search says otherwise.
         origins: Of pages elsewhere that may use the API from a browser (CORS).
         hosts: Host names of the server. A page of another site, whose name resolves to this server, would have its
             browser send that name.
@@ -125,6 +128,7 @@ class Settings:
     api_key: str | None = None
     write_key: str | None = None
     pairs: Path | None = None
+    floor: float = FLOOR
     origins: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ("*",)
     batch_size: int = 32

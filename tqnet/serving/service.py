@@ -252,7 +252,7 @@ class SearchService:
                 rerank=search.rerank,
                 duplicates=search.body.duplicates,
                 fold=search.body.fold,
-                floor=search.body.floor,
+                floor=self._settings.floor if search.body.floor is None else search.body.floor,
             )
         view = answer_view(answer)
         view.notes += unknown_concepts(searcher.index, search.where, partial(self._suggestions_of, searcher.index))
