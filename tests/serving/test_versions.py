@@ -73,7 +73,10 @@ def test_a_real_server_with_another_model(
     index_folder: Path, part: str, wider_model: str, tiny_bank: QuestionBank, tmp_path: Path
 ) -> None:
     index = shutil.copytree(index_folder, tmp_path / "index")
-    with serving(index, *FAST) as address, httpx.Client(base_url=address, timeout=60, trust_env=False) as client:
+    with (
+        serving(index, "--floor", "-1", *FAST) as address,
+        httpx.Client(base_url=address, timeout=60, trust_env=False) as client,
+    ):
         before = found(client)
         rebuild(index, part, wider_model)
         until(lambda: found(client) != before)
