@@ -27,6 +27,7 @@ def test_the_server_takes_them(client_of: ClientOf, own_index: Path, tmp_path: P
         ("post", "/pairs"): examples.PAIR,
         ("put", "/questions"): examples.QUESTIONS,
     }
+    assert all(name in client.get("/docs").text for name in ("PUT /questions", "knowledge", "ids_only"))
     for method, path in sorted(described, reverse=True):  # the questions first: the pair names one of them
         answer = client.request(method, path, json=described[method, path])
         assert answer.status_code == (204 if path == "/pairs" else 200), answer.text

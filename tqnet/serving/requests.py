@@ -69,7 +69,9 @@ class SearchBody(BaseModel):
     )
     difficulty: float | None = Field(None, allow_inf_nan=False, description="Of a query by text or figures")
     student: Literal["strong", "weak"] | None = Field(
-        None, description="Nothing easier than the query for a strong one, nothing harder for a weak one"
+        None,
+        description="Nothing easier than the query for a strong one, nothing harder for a weak one; without effect "
+        "if the query has no difficulty, as a note then says",
     )
     tolerance: float = Field(0.0, ge=0, allow_inf_nan=False, description="Largest difference of equal difficulties")
     stage: Literal["practice", "review"] | None = Field(
