@@ -23,6 +23,7 @@ from tqnet.modeling.model import TQNetModel
 from tqnet.questions import Question, QuestionBank
 from tqnet.search.index import Index
 from tqnet.search.ranker import CrossEncoder
+from tqnet.search.searcher import NO_DIFFICULTY
 
 ROOT = Path(__file__).parents[2]
 
@@ -270,7 +271,7 @@ def test_whom_the_answer_is_for(index: str, bank_folder: str, tmp_path: Path, tq
     assert all("dropped: easier than the query" in dropped["why"] for dropped in strong["dropped"])
     assert not answer("--id", query.id, "--student", "weak")["dropped"]
     typed = ["--text", query.stem, "--student", "strong"]
-    assert all("difficulty of the query unknown" in result["why"] for result in answer(*typed)["results"])
+    assert NO_DIFFICULTY in answer(*typed)["notes"]
     assert answer(*typed, "--difficulty", query.difficulty)["dropped"]
 
     current = "/".join(query.knowledge[0])

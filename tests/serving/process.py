@@ -19,8 +19,11 @@ _ROOT = Path(__file__).parents[2]
 
 
 @contextmanager
-def serving(index: str | Path, *arguments: str) -> Iterator[str]:
+def serving(index: str | Path, *arguments: str, printed: list[str] | None = None) -> Iterator[str]:
     """The address of a server of ``index`` on a free port, which ends with the block.
+
+    Args:
+        printed: Takes the lines that it prints, on stdout or stderr.
 
     Raises:
         RuntimeError: It has not started; the message is its own.
@@ -40,7 +43,9 @@ def serving(index: str | Path, *arguments: str) -> Iterator[str]:
             raise RuntimeError("".join(lines))
         finally:
             server.terminate()
-            server.communicate()
+            rest, _ = server.communicate()
+            if printed is not None:
+                printed += [*lines, *rest.splitlines()]
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from tqnet.cli import main
 from tqnet.questions import QuestionBank
 from tqnet.search.index import Index
 from tqnet.search.rerank import Curriculum, Place
+from tqnet.search.searcher import NO_DIFFICULTY
 from tqnet.serving.requests import Upload
 
 
@@ -171,6 +172,14 @@ def test_pages_elsewhere_may_ask_if_they_are_named(client_of: ClientOf, index_fo
     assert client_of(index_folder).options("/search", headers={"Origin": named, **asking}).status_code == 405
 
 
+def test_ids_alone(client: TestClient, bank: QuestionBank) -> None:
+    search = {"text": "Find $x$", "k": 9}
+    brief, whole = (client.post("/search", json=search | {"ids_only": only}).json() for only in (True, False))
+    pairs = [{"id": result["question"]["id"], "score": result["score"]} for result in whole["results"]]
+    assert brief["results"] == pairs != []
+    assert brief | {"results": 0} == whole | {"results": 0}
+
+
 def test_a_typed_question_as_html(client: TestClient) -> None:
     answer = client.post("/render", json={"text": "Find x if (x^2-9)/(x+3) = 1/2", "options": ["x<5"]})
     assert answer.json()["stem"].count("<mfrac>") == 2
@@ -309,6 +318,7 @@ def test_metrics(client: TestClient) -> None:
         (["--host", "203.0.113.1", "--without-key"], "--host 203.0.113.1 --port 8000: "),
         (["--api-key-file", "gone"], "gone"),
         (["--write-key-file", "gone"], "gone"),
+        (["--writable"], "writable: needs a key to write (--write-key-file)"),
         (["--pairs", "pairs.csv"], "pairs.csv: judgements are kept in a .jsonl file"),
     ],
 )
@@ -344,7 +354,8 @@ def test_results_for_a_student(client: TestClient, client_of: ClientOf, index_fo
     assert {result["question"]["difficulty"] for result in known["results"]} <= {None, hardest.difficulty}
     unknown = client.post("/search", json=typed).json()  # not the cached answer
     assert not unknown["dropped"]
-    assert all(result["remarks"] == ["difficulty of the query unknown"] for result in unknown["results"])
+    assert NO_DIFFICULTY in unknown["notes"]
+    assert NO_DIFFICULTY not in known["notes"]
     assert client.post("/search", json={"id": hardest.id, "k": 50, "student": "strong"}).json()["dropped"]
     assert client.post("/search", json={"id": hardest.id, "student": "lazy"}).status_code == 422
 

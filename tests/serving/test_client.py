@@ -22,10 +22,11 @@ def _client_module() -> ModuleType:
     return module
 
 
-def test_the_client_of_the_examples(index_folder: Path, bank: QuestionBank) -> None:
-    question = bank[1]
-    with serving(index_folder) as address:
-        client = _client_module().Client(address)
+def test_the_client_of_the_examples(own_index: Path, bank: QuestionBank, tmp_path: Path) -> None:
+    question, key = bank[1], tmp_path / "key.txt"
+    key.write_text("to write")
+    with serving(own_index, "--writable", "--write-key-file", str(key)) as address:
+        client = _client_module().Client(address, "to write")
         assert client.check(question.stem, list(question.options)) in ("identical", "near")
         assert client.check("Nobody asks this.") is None
         assert len(client.search("Find x", k=2, fold=False, floor=-1)["results"]) == 2
@@ -35,3 +36,9 @@ def test_the_client_of_the_examples(index_folder: Path, bank: QuestionBank) -> N
         assert (good["status"], bad["status"]) == (200, 400)
         assert good["answer"] == client.search("Find x")
         assert "the query is either" in bad["detail"]
+        assert client.put([{"id": "new/1?", "stem": "How heavy is a zebra?"}])["added"] == 1
+        assert client.check("How heavy is a zebra?") == "identical"
+        client.delete("new/1?")
+        assert client.check("How heavy is a zebra?") is None
+        with pytest.raises(ValueError, match="no question"):
+            client.delete("new/1?")

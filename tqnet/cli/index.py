@@ -230,13 +230,16 @@ class _Change(Command, IndexModelOptions, ReadingOptions, WaitOptions):
         """Fail if the index must not take the bank."""
 
     def run(self) -> None:
+        from tqdm import tqdm
+
         from tqnet.search.build import update
 
         with self.writable(self.index) as index:
             bank = self.load(self.bank)
             self.check(index, bank)
             encode = partial(self.open_model(index).encode, **self.settings)
-            changes = update(index, bank, encode, delete=self.deletes)
+            with tqdm(bank, unit=" questions", desc="update", disable=None) as questions:
+                changes = update(index, questions, encode, delete=self.deletes)
         print(f"{self.index}: {changes}")
 
 
@@ -277,12 +280,12 @@ class Delete(Command, WaitOptions, name="index delete"):
     ids: Sequence[str] = argument("of the questions", nargs="+", metavar="ID")
 
     def run(self) -> int:
+        from tqnet.search.build import remove
+
         with self.writable(self.index) as index:
-            known = set(index.engine.get(list(self.ids), ["id"])["id"].to_pylist())
-            unknown = [id for id in dict.fromkeys(self.ids) if id not in known]
-            deleted = index.engine.delete(known)
-            index.engine.optimize()
-        print(f"{self.index}: {deleted:,} deleted, {index.engine.count():,} left")
+            deleted = remove(index, self.ids)
+        unknown = [id for id in dict.fromkeys(self.ids) if id not in deleted]
+        print(f"{self.index}: {len(deleted):,} deleted, {index.engine.count():,} left")
         if unknown:
             print(f"tqnet: not in the index: {', '.join(unknown)}", file=sys.stderr)
         return 1 if unknown else 0

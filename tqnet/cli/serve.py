@@ -39,6 +39,7 @@ class Serve(Command, SearcherOptions, RankOptions, PairsModelOptions, name="serv
     api_key_file: str | None = option(f"whose one line is the key; by default ${_KEY}, if set", metavar="FILE")
     write_key_file: str | None = option("whose one line is the key to write, good for reading too", metavar="FILE")
     pairs: str | None = option("keep what users say of pairs of query and result in FILE.jsonl", metavar="FILE")
+    writable: bool = switch("let who has the key to write add, replace and delete questions")
     cors: Sequence[str] = option(
         "pages elsewhere that may use the API from a browser, such as https://school.example",
         default=(),
@@ -70,6 +71,7 @@ class Serve(Command, SearcherOptions, RankOptions, PairsModelOptions, name="serv
             write_key=write_key,
             pairs=Path(self.pairs) if self.pairs else None,
             floor=self.chosen_floor,
+            writable=self.writable,
             origins=tuple(self.cors),
             # With a key, a page elsewhere gains nothing by a name that points here, and a proxy may send its own.
             hosts=("localhost", "127.0.0.1", "[::1]", self.host) if local and key is None else ("*",),

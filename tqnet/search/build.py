@@ -155,11 +155,12 @@ def update(index: Index, bank: Iterable[Question], encode: Encode, *, delete: bo
     Args:
         delete: Remove questions that are not in ``bank``.
     """
-    known = index.states()
+    everything = index.states() if delete else {}
     seen: set[str] = set()
     added = changed = encoded = 0
-    for questions in batched(tqdm(bank, unit=" questions", desc="update", disable=None), SHARD):
+    for questions in batched(bank, SHARD):
         states = {question.id: (state_key(question), content_key(question)) for question in questions}
+        known = everything if delete else index.states(list(states))
         seen |= states.keys()
         fresh = [question for question in questions if known.get(question.id) != states[question.id]]
         if not fresh:
@@ -172,7 +173,15 @@ def update(index: Index, bank: Iterable[Question], encode: Encode, *, delete: bo
         index.put(fresh, np.stack([vectors[question.id] for question in fresh]))
         new = sum(question.id not in known for question in fresh)
         added, changed, encoded = added + new, changed + len(fresh) - new, encoded + len(reworded)
-    gone = known.keys() - seen if delete else set()
+    gone = everything.keys() - seen
     index.engine.delete(gone)
     index.engine.optimize()
     return Changes(added, changed, len(gone), len(seen) - added - changed, encoded)
+
+
+def remove(index: Index, ids: Sequence[str]) -> set[str]:
+    """Remove questions; return those of ``ids`` that the index had."""
+    known = set(index.engine.get(ids, ["id"])["id"].to_pylist())
+    index.engine.delete(known)
+    index.engine.optimize()
+    return known

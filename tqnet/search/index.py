@@ -106,9 +106,14 @@ class Index:
         """Word -> number of questions with it (`tqnet.search.spelling`); none in an index of an older version."""
         return known_words(self.files)
 
-    def states(self) -> dict[str, tuple[str, str]]:
-        """Return id -> hashes of the whole question and of its content (`tqnet.search.records`)."""
-        tables = self.engine.scan(["id", "state", "content"])
+    def states(self, ids: Sequence[str] | None = None) -> dict[str, tuple[str, str]]:
+        """Return id -> hashes of the whole question and of its content (`tqnet.search.records`).
+
+        Args:
+            ids: Of the questions; by default all.
+        """
+        columns = ["id", "state", "content"]
+        tables = self.engine.scan(columns) if ids is None else [self.engine.get(ids, columns)]
         return {row["id"]: (row["state"], row["content"]) for table in tables for row in table.to_pylist()}
 
 

@@ -158,10 +158,8 @@ class Rerank:
         return Reranked(self._varied(kept), dropped)
 
     def _on_difficulty(self, query: Question, question: Question) -> str:
-        if self.student is None:
+        if self.student is None or query.difficulty is None:  # `Searcher.answer` says so
             return ""
-        if query.difficulty is None:
-            return "difficulty of the query unknown"
         if question.difficulty is None:
             return "difficulty unknown"
         harder = question.difficulty - query.difficulty

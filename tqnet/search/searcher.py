@@ -46,6 +46,9 @@ _NOTED = 240
 #: Note of an answer without results.
 NOTHING_SIMILAR = "nothing similar in this bank"
 
+#: Note on a student whom no result is too easy or too hard for.
+NO_DIFFICULTY = "student has no effect: the query has no difficulty (for a typed one, give difficulty)"
+
 #: Id of a typed query.
 TYPED = "(query)"
 
@@ -212,6 +215,8 @@ class Searcher:
             others = [candidate for candidate in candidates if candidate.question.id not in repeated]
             return (rerank or Rerank())(query.question, others)
 
+        if rerank and rerank.student and query.question.difficulty is None:
+            notes += (NO_DIFFICULTY,)
         ordered = retrieved if ranked is None else ranked
         alike = [candidate for candidate in ordered if candidate.likeness is None or candidate.likeness >= floor]
         if ordered and not alike:

@@ -70,6 +70,13 @@ class Result(BaseModel):
     more: list[QuestionBody] = Field(description="Questions of lower rank that are like it (fold); 20 at most")
 
 
+class IdResult(BaseModel):
+    """A result of a search with ``ids_only``."""
+
+    id: str
+    score: float
+
+
 class Difference(BaseModel):
     """A difference between the query and a question that repeats it."""
 
@@ -100,7 +107,7 @@ class SearchAnswer(BaseModel):
 
     query: QuestionHtml
     duplicates: list[Repeat] = Field(description="Questions that repeat the query, the nearest first")
-    results: list[Result]
+    results: list[Result] | list[IdResult] = Field(description="With `ids_only`, `id` and `score` alone")
     more: bool = Field(description="Whether more may follow, at the offset behind these")
     notes: list[str] = Field(description="Deviations from the request")
     dropped: list[Dropped] = Field(description="Results that re-ranking dropped")
@@ -118,6 +125,15 @@ class BatchAnswer(BaseModel):
     """The answers to a batch, in its order."""
 
     answers: list[BatchItem]
+
+
+class Written(BaseModel):
+    """Counts of the questions of a PUT; the index has them, and the next search finds them."""
+
+    added: int
+    changed: int
+    unchanged: int
+    encoded: int = Field(description="Those with new text")
 
 
 class CheckAnswer(BaseModel):
@@ -175,15 +191,14 @@ _FOLDED = 20
 _SHARED = 8
 
 
-def answer_view(answer: Answer) -> SearchAnswer:
-    """Return the view of an answer and its query."""
+def answer_view(answer: Answer, *, ids_only: bool = False) -> SearchAnswer:
+    """Return the view of an answer and its query; of results id and score alone if ``ids_only``."""
     query = answer.query.question
-    parts = _parts(query)
     return SearchAnswer(
         query=html_view(query),
         duplicates=list(map(_repeat, answer.known)),
         more=answer.more,
-        results=[_result(candidate, parts) for candidate in answer.candidates],
+        results=_id_results(answer.candidates) if ids_only else _results(answer.candidates, _parts(query)),
         notes=list(answer.notes),
         dropped=[Dropped(id=dropped.question.id, why=dropped.notes[-1]) for dropped in answer.dropped],
     )
@@ -200,6 +215,14 @@ def question_view(question: Question, *, solution: bool = False) -> QuestionBody
         question = replace(question, answer=None, analysis=None)
     fields = {name: getattr(question, name) for name in QuestionBody.model_fields if hasattr(question, name)}
     return QuestionBody(**fields, figures=len(question.images), html=html_view(question))
+
+
+def _id_results(candidates: Sequence[Candidate]) -> list[IdResult]:
+    return [IdResult(id=candidate.question.id, score=round(candidate.relevance, 6)) for candidate in candidates]
+
+
+def _results(candidates: Sequence[Candidate], query_parts: dict[str, str]) -> list[Result]:
+    return [_result(candidate, query_parts) for candidate in candidates]
 
 
 def _result(candidate: Candidate, query_parts: dict[str, str]) -> Result:

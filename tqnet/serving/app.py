@@ -4,56 +4,54 @@ from __future__ import annotations
 
 import hmac
 import json
-import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import asdict
 from functools import partial
 from importlib.resources import files
 from pathlib import Path as FilePath
 from typing import Annotated, Any, TypeVar
 
 import anyio
-from fastapi import Depends, FastAPI, HTTPException, Path, Request, Response
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, JSONResponse
+from fastapi import Body, Depends, FastAPI, HTTPException, Path, Request, Response
+from fastapi.params import Depends as DependsParameter
+from fastapi.responses import HTMLResponse
 from fastapi.security import APIKeyHeader
 from fastapi.staticfiles import StaticFiles
 from jinja2 import Environment, PackageLoader
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-from tqnet.questions.question import FieldError
-from tqnet.search.engine import EngineError
-from tqnet.search.records import FilterError
-from tqnet.search.searcher import OpenSearcher, QueryError, UnknownIdError
-from tqnet.search.versions import IndexFolderError
+from tqnet.search.searcher import OpenSearcher
+from tqnet.serving import examples
 from tqnet.serving.answers import (
     BatchAnswer,
     BatchItem,
     CheckAnswer,
     Health,
-    Problem,
     QuestionBody,
     QuestionHtml,
     SearchAnswer,
     Suggestions,
+    Written,
 )
+from tqnet.serving.problems import ANSWERS, handle, problems
 from tqnet.serving.requests import (
     BatchBody,
     PairBody,
+    QuestionRecord,
     Search,
     SearchBody,
     Settings,
-    UploadError,
     make_search,
     read_batch,
+    read_json,
     read_search,
 )
-from tqnet.serving.service import BusyError, Metrics, SearchService, render_typed
+from tqnet.serving.service import Metrics, SearchService, render_typed
+from tqnet.serving.writing import MOST
 from tqnet.version import __version__
-
-_log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -64,26 +62,11 @@ _DESCRIPTION = (
 
 Id = Annotated[str, Path(description="Id of a question; it may contain slashes")]
 
-#: Seconds after which a refused search may be repeated.
-_RETRY = 2
-
 #: Searches of a batch that run at a time, so that it leaves room for others.
 _AT_ONCE = 4
 
 #: Seconds between two looks for another version of the index.
 _NOTICE = 1.0
-
-_PROBLEMS: dict[int, str] = {
-    400: "Malformed JSON, or a query that cannot be answered",
-    401: "A missing or wrong key",
-    403: "Not the key to write",
-    404: "No such question or figure",
-    413: "Too many bytes (as plain text), characters or pixels",
-    415: "An unsupported type",
-    422: "An invalid value of a field, a malformed filter, a damaged figure",
-    429: "Too many searches are waiting; the header Retry-After has the seconds to wait",
-    503: "The index cannot be read",
-}
 
 _KEY = APIKeyHeader(name="X-API-Key", auto_error=False)
 
@@ -134,10 +117,10 @@ def create_app(index: FilePath, open_searcher: OpenSearcher, settings: Settings 
     app.middleware("http")(partial(_guard, metrics))
     if settings.origins:  # the outermost: a browser asks without a key first
         headers = [_KEY.model.name, "Content-Type"]
-        methods = ["GET", "POST"]
+        methods = ["GET", "POST", "PUT", "DELETE"]
         app.add_middleware(CORSMiddleware, allow_origins=settings.origins, allow_methods=methods, allow_headers=headers)
-    for kind in _ANSWERS:
-        app.add_exception_handler(kind, _handle)
+    for kind in ANSWERS:
+        app.add_exception_handler(kind, handle)
     _add_api(app, service, settings, metrics)
     _add_page(app)
     return app
@@ -179,6 +162,7 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
             raise HTTPException(403, f"send the key to write in the header {_KEY.model.name}")
 
     needs_key = [Depends(check_key)]
+    may_write = [*needs_key, Depends(check_write_key)]
     limiter = anyio.CapacityLimiter(settings.queue)
 
     async def in_turn(work: Callable[[Search], T], request: Request) -> T:
@@ -190,8 +174,8 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
         "/search",
         summary="Find similar questions",
         dependencies=needs_key,
-        responses=_problems(400, 401, 404, 413, 415, 422, 429, 503),
-        openapi_extra=_search_body(),
+        responses=_example(examples.ANSWER) | problems(400, 401, 404, 413, 415, 422, 429, 503),
+        openapi_extra=_search_body(examples.SEARCH),
     )
     async def search(request: Request) -> SearchAnswer:
         """The query is a text, figures, or both; or a question of the index. JSON, or a form with figures."""
@@ -201,8 +185,8 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
         "/search/batch",
         summary="Many searches in one request",
         dependencies=needs_key,
-        responses=_problems(400, 401, 413, 422),
-        openapi_extra={"requestBody": {"content": {"application/json": {"schema": BatchBody.model_json_schema()}}}},
+        responses=problems(400, 401, 413, 422),
+        openapi_extra=_json_body(BatchBody.model_json_schema(), examples.BATCH),
     )
     async def batch(request: Request) -> BatchAnswer:
         """A hundred searches at most, without figures; one that fails does not fail the others."""
@@ -219,8 +203,8 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
                     answers[place] = BatchItem(status=200, answer=found)
                 except HTTPException as error:
                     answers[place] = BatchItem(status=error.status_code, detail=error.detail)
-                except tuple(_ANSWERS) as error:
-                    response = await _handle(request, error)
+                except tuple(ANSWERS) as error:
+                    response = await handle(request, error)
                     detail = json.loads(bytes(response.body))["detail"]
                     answers[place] = BatchItem(status=response.status_code, detail=detail)
 
@@ -233,8 +217,8 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
         "/check",
         summary="Whether a question is there already",
         dependencies=needs_key,
-        responses=_problems(400, 401, 404, 413, 415, 422, 429, 503),
-        openapi_extra=_search_body(),
+        responses=problems(400, 401, 404, 413, 415, 422, 429, 503),
+        openapi_extra=_search_body(examples.CHECK),
     )
     async def check(request: Request) -> CheckAnswer:
         """Ask before a question is saved. Text, options, figures and id of the search fields count."""
@@ -244,8 +228,8 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
         "/render",
         summary="A typed question as HTML",
         dependencies=needs_key,
-        responses=_problems(400, 401, 413, 415, 422),
-        openapi_extra=_search_body(),
+        responses=problems(400, 401, 413, 415, 422),
+        openapi_extra=_search_body(examples.CHECK),
     )
     async def render(request: Request) -> QuestionHtml:
         """As a search would read its formulas. The body is that of a search; text and options alone have an effect."""
@@ -255,11 +239,11 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
     @app.post(
         "/pairs",
         summary="Keep a judgement of a pair",
-        dependencies=[*needs_key, Depends(check_write_key)],
+        dependencies=may_write,
         status_code=204,
-        responses=_problems(400, 401, 403, 404, 413, 422, 503),
+        responses=problems(400, 401, 403, 404, 413, 422, 503),
     )
-    def judge(pair: PairBody) -> None:
+    def judge(pair: Annotated[PairBody, Body(examples=[examples.PAIR])]) -> None:
         """In the file of `tqnet serve --pairs`, for training and evaluation; 404 without such a file."""
         if len(pair.text or "") > settings.max_text:
             raise HTTPException(413, f"text: more than {settings.max_text:,} characters")
@@ -270,7 +254,7 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
         summary="A figure of a question",
         dependencies=needs_key,
         response_class=Response,
-        responses={200: {"content": {"image/png": {}}}, **_problems(401, 404, 503)},
+        responses={200: {"content": {"image/png": {}}}, **problems(401, 404, 503)},
     )
     def figure(id: Id, number: Annotated[int, Path(description="From 1")]) -> Response:
         """As PNG, on white."""
@@ -280,13 +264,13 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
         "/questions/{id:path}",
         summary="A question with its solution",
         dependencies=needs_key,
-        responses=_problems(401, 404, 503),
+        responses=problems(401, 404, 503),
     )
     def question(id: Id) -> QuestionBody:
         """All fields of the bank that are meant for people."""
         return service.question(id)
 
-    @app.get("/filters", summary="Values to filter by", dependencies=needs_key, responses=_problems(401, 503))
+    @app.get("/filters", summary="Values to filter by", dependencies=needs_key, responses=problems(401, 503))
     def filters() -> Suggestions:
         """The values in the index."""
         return service.suggestions()
@@ -295,7 +279,7 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
         "/health",
         summary="Whether the server can answer",
         response_model_exclude_none=True,
-        responses=_problems(503),
+        responses=problems(503),
     )
     def health() -> Health:
         """Needs no key."""
@@ -307,12 +291,51 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
         """Requests, latencies, waiting searches, batch sizes, the cache, whether the index is behind."""
         return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
+    if settings.writable:
+        _add_writing(app, service, may_write, limiter)
+
+
+def _add_writing(
+    app: FastAPI, service: SearchService, may_write: Sequence[DependsParameter], limiter: anyio.CapacityLimiter
+) -> None:
+    async def write(work: Callable[[Any], T], what: Any) -> T:
+        return await anyio.to_thread.run_sync(work, what, limiter=limiter)
+
+    @app.put(
+        "/questions",
+        summary="Insert or replace questions",
+        dependencies=may_write,
+        responses=problems(400, 401, 403, 413, 422, 429, 503),
+        openapi_extra=_json_body(
+            {"type": "array", "items": QuestionRecord.model_json_schema(), "minItems": 1, "maxItems": MOST},
+            examples.QUESTIONS,
+        ),
+    )
+    async def put(request: Request) -> Written:
+        """By id: records of a bank without figures, a thousand at most; nothing is written unless all are valid."""
+        with service.room():
+            changes = await write(service.writer.put, await read_json(request))
+        return Written(**asdict(changes))
+
+    @app.delete(
+        "/questions/{id:path}",
+        summary="Remove a question",
+        dependencies=may_write,
+        status_code=204,
+        responses=problems(401, 403, 404, 429, 503),
+    )
+    async def delete(id: Id) -> None:
+        """The next search does not find it."""
+        with service.room():
+            await write(service.writer.delete, id)
+
 
 def _add_page(app: FastAPI) -> None:
     def fields(schema: dict[str, Any]) -> dict[str, Any]:
         """Return the properties of a schema, or of that which it refers to."""
         if reference := schema.get("$ref"):
             schema = app.openapi()["components"]["schemas"][reference.rpartition("/")[2]]
+        schema = schema.get("items", schema)
         return schema.get("properties", {})
 
     environment = Environment(autoescape=True, loader=PackageLoader("tqnet.serving", "page"))
@@ -331,11 +354,17 @@ def _add_page(app: FastAPI) -> None:
     app.mount("/page", StaticFiles(packages=[("tqnet.serving", "page")]))
 
 
-def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    return {status: {"model": Problem, "description": _PROBLEMS[status]} for status in statuses}
+def _example(value: Any) -> dict[int | str, dict[str, Any]]:
+    return {200: {"content": {"application/json": {"example": value}}}}
 
 
-def _search_body() -> dict[str, Any]:
+def _json_body(schema: dict[str, Any], example: Any) -> dict[str, Any]:
+    """Describe a body that the endpoint reads itself."""
+    content = {"application/json": {"schema": schema, "example": example}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+def _search_body(example: dict[str, Any]) -> dict[str, Any]:
     """Describe a body of two content types; FastAPI describes bodies of one."""
     fields = SearchBody.model_json_schema()
     figures = {
@@ -344,41 +373,6 @@ def _search_body() -> dict[str, Any]:
         "description": "Figures of the query: PNG, JPEG, GIF, WebP or BMP",
     }
     form = fields | {"properties": fields["properties"] | {"figures": figures}}
-    content = {"application/json": {"schema": fields}, "multipart/form-data": {"schema": form}}
-    return {"requestBody": {"required": True, "content": content}}
-
-
-async def _handle(request: Request, error: Exception) -> Response:
-    return next(answer for kind, answer in _ANSWERS.items() if isinstance(error, kind))(error)
-
-
-def _problem(status: int, error: object, headers: dict[str, str] | None = None) -> JSONResponse:
-    return JSONResponse({"detail": str(error)}, status, headers)
-
-
-def _unreadable(error: Exception) -> Response:
-    # The message names folders of this machine.
-    _log.error("%s", error)
-    return _problem(503, "the index cannot be read now; see the server's log")
-
-
-def _invalid(error: RequestValidationError) -> Response:
-    faults = []
-    for fault in error.errors():
-        place = ".".join(str(part) for part in fault["loc"] if part not in ("body", "path", "query"))
-        faults.append(f"{place or 'body'}: {fault['msg']}")
-    return _problem(422, "; ".join(faults))
-
-
-#: Errors of a request or the index -> response; subclasses first.
-_ANSWERS: dict[type[Exception], Callable[[Any], Response]] = {
-    UnknownIdError: partial(_problem, 404),
-    QueryError: partial(_problem, 400),
-    FilterError: partial(_problem, 422),
-    FieldError: partial(_problem, 422),
-    RequestValidationError: _invalid,
-    UploadError: lambda error: _problem(error.status, error),
-    BusyError: lambda error: _problem(429, f"{error}; try again", {"Retry-After": str(_RETRY)}),
-    EngineError: _unreadable,
-    IndexFolderError: _unreadable,
-}
+    body = _json_body(fields, example)
+    body["requestBody"]["content"]["multipart/form-data"] = {"schema": form}
+    return body

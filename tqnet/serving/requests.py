@@ -62,13 +62,16 @@ class SearchBody(BaseModel):
     floor: float | None = Field(
         None, allow_inf_nan=False, description="Results of a lower evidence are left out; by default the server's"
     )
+    ids_only: bool = Field(False, description="Results with id and score alone")
     by: Literal["both", "text", "vector"] = Field("both", description="Search by words, vectors or both")
     duplicates: Literal["show", "hide", "only"] = Field(
         "show", description="Questions that repeat the query: beside the results, left out, or alone and unfiltered"
     )
     difficulty: float | None = Field(None, allow_inf_nan=False, description="Of a query by text or figures")
     student: Literal["strong", "weak"] | None = Field(
-        None, description="Nothing easier than the query for a strong one, nothing harder for a weak one"
+        None,
+        description="Nothing easier than the query for a strong one, nothing harder for a weak one; without effect "
+        "if the query has no difficulty, as a note then says",
     )
     tolerance: float = Field(0.0, ge=0, allow_inf_nan=False, description="Largest difference of equal difficulties")
     stage: Literal["practice", "review"] | None = Field(
@@ -101,6 +104,25 @@ class PairBody(BaseModel):
     label: Label | None = Field(description="null takes back what was said of the pair before")
 
 
+class QuestionRecord(BaseModel):
+    """A question in the format of a bank, without figures; described here, read by `tqnet.questions.reading`."""
+
+    model_config = ConfigDict(extra="allow")
+
+    id: str = Field(description="Unique in the index")
+    stem: str = Field(description="Text with LaTeX formulas, or HTML")
+    options: list[str] = Field([], description="In order, without their letters")
+    answer: str | None = None
+    analysis: str | None = None
+    knowledge: list[list[str]] = Field([], description="Concepts, each a path from coarse to fine")
+    difficulty: float | None = None
+    type: str | None = None
+    language: str | None = Field(None, description="ISO 639-1 code")
+    group: str | None = Field(None, description="Questions of one group are similar to one another")
+    split: Literal["train", "valid", "test"] | None = None
+    source: str | None = None
+
+
 @dataclass(frozen=True)
 class Settings:
     """Settings of a server: limits and access.
@@ -110,6 +132,7 @@ class Settings:
         write_key: Required to write, good for reading too; None lets everyone who may read.
         pairs: File for judgements of pairs; None accepts none.
         floor: Likeness below which a question is no result, unless a search says otherwise.
+        writable: Questions may be put and deleted, by ``write_key`` alone.
         origins: Of pages elsewhere that may use the API from a browser (CORS).
         hosts: Host names of the server. A page of another site, whose name resolves to this server, would have its
             browser send that name.
@@ -129,6 +152,7 @@ class Settings:
     write_key: str | None = None
     pairs: Path | None = None
     floor: float = FLOOR
+    writable: bool = False
     origins: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ("*",)
     batch_size: int = 32
@@ -141,6 +165,10 @@ class Settings:
     max_text: int = 8000
     curriculum: Curriculum | None = None
     classify: Classify | None = None
+
+    def __post_init__(self) -> None:
+        if self.writable and self.write_key is None:
+            raise ValueError("writable: needs a key to write (--write-key-file)")
 
 
 class UploadError(ValueError):
@@ -219,7 +247,7 @@ async def read_search(request: Request, settings: Settings) -> Search:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     figures: list[Upload] = []
     if kind == "application/json":
-        values = await _json(request)
+        values = await read_json(request)
     elif kind == "multipart/form-data":
         limits = {"max_files": settings.max_figures, "max_fields": _MOST_FIELDS, "max_part_size": 2**18}
         async with request.form(**limits) as form:
@@ -237,7 +265,7 @@ async def read_batch(request: Request) -> list[Any]:
         RequestValidationError: It is no batch.
     """
     try:
-        return BatchBody.model_validate(await _json(request)).searches
+        return BatchBody.model_validate(await read_json(request)).searches
     except ValidationError as error:
         raise RequestValidationError(error.errors()[:_REPORTED]) from None
 
@@ -266,7 +294,8 @@ def _rerank(body: SearchBody, settings: Settings) -> Rerank | None:
         raise QueryError(str(error)) from None
 
 
-async def _json(request: Request) -> Any:
+async def read_json(request: Request) -> Any:
+    """Return the body; HTTPException 400 if it is not JSON or has too many fields."""
     try:
         values = await request.json()
     except (ValueError, RecursionError):

@@ -47,6 +47,7 @@ from tqnet.serving.answers import (
 )
 from tqnet.serving.judgements import JudgementFile
 from tqnet.serving.requests import PairBody, Search, SearchBody, Settings
+from tqnet.serving.writing import IndexWriter
 
 
 class _Waiting(NamedTuple):
@@ -189,6 +190,7 @@ class SearchService:
             return replace(searcher, encode=searcher.encode and self._batcher.batched(searcher.encode))
 
         self._follower = Follower(folder, open_batched)
+        self.writer = IndexWriter(folder, self._follower, settings.batch_size)
         self._answers: OrderedDict[Hashable, SearchAnswer] = OrderedDict()
         self._caching = Lock()
         self._picture = lru_cache(200)(self._read_picture)
@@ -254,7 +256,7 @@ class SearchService:
                 fold=search.body.fold,
                 floor=self._settings.floor if search.body.floor is None else search.body.floor,
             )
-        view = answer_view(answer)
+        view = answer_view(answer, ids_only=search.body.ids_only)
         view.notes += unknown_concepts(searcher.index, search.where, partial(self._suggestions_of, searcher.index))
         if state is not None and not answer.late:
             with self._caching:

@@ -148,7 +148,8 @@ const CHINESE = {
   "the model of this index reads no figures; give a text": "本索引的模型不读插图；请输入文字",
   "nothing similar in this bank": "题库中没有相似的题目",
   "there was no time to rank: this is the order of retrieval": "来不及排序：按初步检索的顺序显示",
-  "difficulty of the query unknown": "题目的难度未知",
+  "student has no effect: the query has no difficulty (for a typed one, give difficulty)":
+    "题目的难度未知，未按学生水平筛选；输入的题目可填写难度",
   "dropped: easier than the query": "道更容易的题未显示",
   "dropped: harder than the query": "道更难的题未显示",
 };
