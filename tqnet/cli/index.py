@@ -280,8 +280,8 @@ class Delete(Command, WaitOptions, name="index delete"):
         with self.writable(self.index) as index:
             known = set(index.engine.get(list(self.ids), ["id"])["id"].to_pylist())
             unknown = [id for id in dict.fromkeys(self.ids) if id not in known]
-            deleted = index.engine.delete(known)
-            index.engine.optimize()
+            deleted = index.delete(known)
+            index.optimize()
         print(f"{self.index}: {deleted:,} deleted, {index.engine.count():,} left")
         if unknown:
             print(f"tqnet: not in the index: {', '.join(unknown)}", file=sys.stderr)
@@ -320,8 +320,7 @@ class Export(Command, WaitOptions, name="index export"):
         work = folder.with_name(f"{folder.name}.exporting")
         with self.writable(self.index) as index:
             shutil.rmtree(work, ignore_errors=True)  # of a run that was killed
-            count = index.engine.export(work)
-            index.manifest.save(work)
+            count = index.export(work)
         work.rename(folder)
         print(f"{self.folder}: {count:,} questions")
 
