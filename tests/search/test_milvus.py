@@ -166,8 +166,7 @@ def test_an_index_and_its_replacement(manifest: Manifest, server: MilvusServer, 
 
 def test_out_of_the_server_and_back(manifest: Manifest, server: MilvusServer, tmp_path: Path) -> None:
     exported, index = tmp_path / "out", build_index(tmp_path / "index", manifest)
-    index.engine.export(exported)
-    index.manifest.save(exported)
+    index.export(exported)
     assert restore(exported, tmp_path / "files").manifest.engine == "lance"
     with pytest.raises(FileExistsError, match="there is a collection"):
         restore(exported, tmp_path / "again", index.manifest)
