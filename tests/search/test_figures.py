@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageChops, ImageDraw
 
-from tests.search.conftest import WIDTH
+from tests.search.conftest import MILVUS, WIDTH
 from tqnet.questions import Question, QuestionBank
 from tqnet.search.build import build, in_process, update
 from tqnet.search.engine import DuplicateIdError, EngineError
@@ -23,6 +24,7 @@ from tqnet.search.searcher import Answer, Query, QueryError, Searcher, shown, ty
 from tqnet.search.versions import Manifest
 
 COUNT = 30
+ENGINES = ["lance", MILVUS]
 
 
 def draw(seed: int, margin: int = 20) -> Image.Image:
@@ -78,8 +80,12 @@ def questions(tmp_path_factory: pytest.TempPathFactory) -> list[Question]:
 
 
 @pytest.fixture
-def index(questions: list[Question], tmp_path: Path) -> Index:
+def index(request: pytest.FixtureRequest, questions: list[Question], tmp_path: Path) -> Index:
+    """In files, or on a server with an alias of its own."""
     manifest = Manifest("encoder:none", None, WIDTH, "bank")
+    if getattr(request, "param", "lance") == "milvus":
+        alias = f"figures_{uuid.uuid4().hex[:8]}"
+        manifest = replace(manifest, engine="milvus", uri=request.getfixturevalue("milvus"), collection=alias)
     build(QuestionBank.from_questions(questions), in_process(encode_text), tmp_path / "index", manifest)
     return Index(tmp_path / "index")
 
@@ -133,6 +139,7 @@ def test_the_same_figure_comes_before_the_same_text(index: Index, questions: lis
     np.testing.assert_allclose(with_figures([0.2, 0.5], [None, None]), [0.2, 0.5])
 
 
+@pytest.mark.parametrize("index", ENGINES, indirect=True)
 def test_filters_and_sources(index: Index, questions: list[Question]) -> None:
     figure = questions[1].images[0]
     assert "q01" not in ids(search(index, figure, "", "difficulty!=1"))
@@ -146,10 +153,17 @@ def test_filters_and_sources(index: Index, questions: list[Question]) -> None:
     assert {candidate.figure for candidate in by_text.candidates} == {None}
     by_id = searcher.answer(searcher.by_id("q01")).candidates
     assert (by_id[0].question.id, by_id[0].figure) == ("q29", 1)
+
+
+def test_precomputed_candidates_have_figures(index: Index) -> None:
+    searcher = Searcher(index)
+    before = searcher.answer(searcher.by_id("q01")).candidates
     precompute(index)
-    assert searcher.answer(searcher.by_id("q01")).candidates == by_id
+    assert searcher.answer(searcher.by_id("q01")).candidates == before
+    assert before[0].figure == 1
 
 
+@pytest.mark.parametrize("index", ENGINES, indirect=True)
 def test_writes_keep_the_figures_in_step(index: Index, questions: list[Question], tmp_path: Path) -> None:
     assert figure_ids(index) == expected_ids(questions)
     with pytest.raises(DuplicateIdError):
