@@ -136,7 +136,7 @@ def test_the_same_figure_comes_before_the_same_text(index: Index, questions: lis
     assert "the text is searched, and figures that look like the query's" in answer.notes[0]
     rank = Rank(lambda query, candidates, features: np.linspace(0, 0.99, len(candidates)))
     assert ids(search(index, questions[4].images[0], questions[6].stem, rank=rank))[0] == "q04"
-    np.testing.assert_allclose(with_figures([0.2, 0.5], [None, None]), [0.2, 0.5])
+    np.testing.assert_allclose(with_figures(questions[4], [0.2, 0.5], [None, None]), [0.2, 0.5])
 
 
 @pytest.mark.parametrize("index", ENGINES, indirect=True)

@@ -80,7 +80,7 @@ def likeness(
     weights /= weights.sum() or 1.0
     unrelated = background * weights[0]
     alike = (features @ weights - unrelated) / (1 - unrelated)
-    return with_figures(alike, [candidate.figure for candidate in candidates])
+    return with_figures(query, alike, [candidate.figure for candidate in candidates])
 
 
 def search_text(question: Question) -> str:
@@ -167,7 +167,7 @@ class Rank:
                 if time.monotonic() >= end:
                     return None
                 scores += self.score(query, [ordered[row].question for row in rows], features[rows]).tolist()
-            scores = with_figures(scores, [candidate.figure for candidate in ordered[: len(scores)]]).tolist()
+            scores = with_figures(query, scores, [candidate.figure for candidate in ordered[: len(scores)]]).tolist()
             if time.monotonic() > end:
                 return None
         finally:
