@@ -61,7 +61,7 @@ def check_whole(folder: Path) -> None:
     assert index.engine.count() == 60
     vectors = unit(make_vectors())
     background = np.mean((vectors @ vectors.T)[~np.eye(len(vectors), dtype=bool)])
-    assert index.manifest == replace(MANIFEST, background=pytest.approx(background))
+    assert index.manifest == replace(MANIFEST, background=pytest.approx(background), figures=True)
     assert [hit.id for hit in index.engine.by_vector(make_vectors()[33], 1)] == ["q033"]
     assert not list(folder.parent.glob("*.building"))
 
@@ -143,8 +143,7 @@ def test_updates_encode_what_has_changed(index: Index) -> None:
 
 def test_export_and_restore(index: Index, tmp_path: Path) -> None:
     exported, again = tmp_path / "out", tmp_path / "again"
-    index.engine.export(exported)
-    index.manifest.save(exported)
+    index.export(exported)
     restore(exported, again)
     check_whole(again)
     with pytest.raises(FileExistsError):

@@ -131,8 +131,7 @@ def test_a_restored_index_counts_anew(index: Index, tmp_path: Path) -> None:
     words = index.words
     index.put(QUESTIONS[:4], encode(QUESTIONS[:4]))
     assert index.words != words
-    index.engine.export(tmp_path / "out")
-    index.manifest.save(tmp_path / "out")
+    index.export(tmp_path / "out")
     assert restore(tmp_path / "out", tmp_path / "again").words == words
 
 

@@ -67,7 +67,7 @@ def check_versions(folder: Path, *names: str) -> None:
         if server:
             assert server.aliases(manifest.records) == [manifest.collection]
             known = {name for name in server._client.list_collections() if name.startswith(manifest.collection)}
-            assert known == {Index(folder, name).manifest.records for name in names}
+            assert known == {table for name in names for table in Index(folder, name).manifest.collections.values()}
 
 
 def test_the_next_version_and_back(folder: Path, manifest: Manifest) -> None:

@@ -103,6 +103,16 @@ def test_nothing_is_written_of_a_faulty_request(
     assert Index(own_index).engine.version() == version
 
 
+def test_a_question_keeps_its_figures(client: TestClient, own_index: Path, bank: QuestionBank) -> None:
+    question = next(question for question in bank if question.images)
+    answer = put(client, NEW, {"id": question.id, "stem": question.stem})
+    assert (answer.status_code, answer.json()["detail"]) == (
+        422,
+        f"{question.id}: would lose figures; use tqnet index update",
+    )
+    assert not len(Index(own_index).engine.get([NEW["id"]]))
+
+
 def test_who_may_write(client_of: ClientOf, own_index: Path) -> None:
     client = client_of(own_index, writable=True, api_key="r", write_key="w")
     for key, status in (("", 401), ("r", 403), ("w", 404)):

@@ -323,8 +323,7 @@ class Export(Command, WaitOptions, name="index export"):
         work = folder.with_name(f"{folder.name}.exporting")
         with self.writable(self.index) as index:
             shutil.rmtree(work, ignore_errors=True)  # of a run that was killed
-            count = index.engine.export(work)
-            index.manifest.save(work)
+            count = index.export(work)
         work.rename(folder)
         print(f"{self.folder}: {count:,} questions")
 

@@ -108,8 +108,8 @@ def build(
             index = Index.create(folder, dataclasses.replace(manifest, background=_background(files)))
             for shard, file in zip(tqdm(shards, unit=" shards", desc="index", disable=None), files, strict=True):
                 index.add(list(bank.select(shard)), np.load(file), known_new=True)
-            index.engine.optimize()
-            index.engine.close()
+            index.optimize()
+            index.close()
             index.publish(keep)
             shutil.rmtree(work)
 
@@ -174,14 +174,14 @@ def update(index: Index, bank: Iterable[Question], encode: Encode, *, delete: bo
         new = sum(question.id not in known for question in fresh)
         added, changed, encoded = added + new, changed + len(fresh) - new, encoded + len(reworded)
     gone = everything.keys() - seen
-    index.engine.delete(gone)
-    index.engine.optimize()
+    index.delete(gone)
+    index.optimize()
     return Changes(added, changed, len(gone), len(seen) - added - changed, encoded)
 
 
 def remove(index: Index, ids: Sequence[str]) -> set[str]:
     """Remove questions; return those of ``ids`` that the index had."""
     known = set(index.engine.get(ids, ["id"])["id"].to_pylist())
-    index.engine.delete(known)
-    index.engine.optimize()
+    index.delete(known)
+    index.optimize()
     return known

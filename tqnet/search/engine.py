@@ -17,7 +17,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -36,6 +36,12 @@ BOOSTS = {"stem": 1.0, "concepts": 2.0}
 T = TypeVar("T")
 
 _COUNT = "records.json"
+
+#: The tables of an index: its questions, and their figures (`tqnet.search.figures`).
+Table = Literal["questions", "figures"]
+
+#: Table -> its folder among the files of a version.
+_FOLDERS: dict[Table, str] = {"questions": "lance", "figures": "figures"}
 
 
 class Hit(NamedTuple):
@@ -71,10 +77,7 @@ class SearchEngine(ABC):
         Raises:
             DuplicateIdError: An id exists already, or occurs twice in ``records``; nothing was written.
         """
-        _refuse_repeated(records)
-        known = [] if known_new else self.get(records["id"].to_pylist(), ["id"])["id"].to_pylist()
-        if known:
-            raise DuplicateIdError(f"{min(known)}: there is a record of this id already ({len(known):,} such ids)")
+        self.refuse_duplicates(records, known_new=known_new)
         self._write(records, replace=False)
 
     def put(self, records: pa.Table) -> None:
@@ -83,13 +86,22 @@ class SearchEngine(ABC):
         Raises:
             DuplicateIdError: An id occurs twice in ``records``; nothing was written.
         """
-        _refuse_repeated(records)
+        self.refuse_duplicates(records, known_new=True)
         self._write(records, replace=True)
+
+    def refuse_duplicates(self, records: pa.Table, *, known_new: bool = False) -> None:
+        """Raise a DuplicateIdError if an id occurs twice in ``records`` or, unless ``known_new``, exists already."""
+        counts = pc.value_counts(records["id"]).to_pylist()
+        if repeated := sorted(entry["values"] for entry in counts if entry["counts"] > 1):
+            raise DuplicateIdError(f"{repeated[0]}: two of the records have this id ({len(repeated):,} such ids)")
+        known = [] if known_new else self.get(records["id"].to_pylist(), ["id"])["id"].to_pylist()
+        if known:
+            raise DuplicateIdError(f"{min(known)}: there is a record of this id already ({len(known):,} such ids)")
 
     def delete(self, ids: Collection[str]) -> int:
         """Remove records; return how many existed."""
         known = self.get(sorted(set(ids)), ["id"])["id"].to_pylist()
-        self._delete(list(id_filters(known)))
+        self.remove(list(id_filters(known)))
         return len(known)
 
     def get(self, ids: Sequence[str], columns: Sequence[str] | None = None) -> pa.Table:
@@ -104,7 +116,7 @@ class SearchEngine(ABC):
     def _write(self, records: pa.Table, replace: bool) -> None: ...
 
     @abstractmethod
-    def _delete(self, where: Sequence[Filter]) -> None:
+    def remove(self, where: Sequence[Filter]) -> None:
         """Remove the records of each filter."""
 
     @abstractmethod
@@ -180,12 +192,6 @@ class SearchEngine(ABC):
         for file in files:
             self.add(_exported(file, lambda file: pq.read_table(file).select(schema(0).names)))
         return expected
-
-
-def _refuse_repeated(records: pa.Table) -> None:
-    counts = pc.value_counts(records["id"]).to_pylist()
-    if repeated := sorted(entry["values"] for entry in counts if entry["counts"] > 1):
-        raise DuplicateIdError(f"{repeated[0]}: two of the records have this id ({len(repeated):,} such ids)")
 
 
 def _exported(file: Path, read: Callable[[Path], T]) -> T:
@@ -291,8 +297,13 @@ class Place:
         if not re.fullmatch(r"[A-Za-z_]\w{0,199}", self.collection, re.ASCII):
             raise ValueError(f"collection: {self.collection!r} must be letters, digits and _, 200 at most")
 
-    def open(self, folder: Path, new_schema: pa.Schema | None = None) -> SearchEngine:
-        """Open the engine of the version in ``folder``, or make an empty one with the columns of ``new_schema``.
+    @property
+    def collections(self) -> dict[Table, str]:
+        """The unique name of each table's collection."""
+        return {"questions": self.records, "figures": f"{self.records}_figures"}
+
+    def open(self, folder: Path, new_schema: pa.Schema | None = None, table: Table = "questions") -> SearchEngine:
+        """Open an engine of the version in ``folder``, or make an empty one with the columns of ``new_schema``.
 
         Raises:
             EngineError: The records cannot be read, or the server does not answer.
@@ -301,10 +312,12 @@ class Place:
         if self.engine == "milvus":
             from tqnet.search.milvus import MilvusEngine
 
-            return MilvusEngine(self.uri, self.records, new_schema, shards=self.shards, replicas=self.replicas)
+            return MilvusEngine(
+                self.uri, self.collections[table], new_schema, shards=self.shards, replicas=self.replicas
+            )
         from tqnet.search.lance import LanceEngine
 
-        return LanceEngine(folder / "lance", new_schema)
+        return LanceEngine(folder / _FOLDERS[table], new_schema)
 
     @contextmanager
     def connected(self) -> Iterator[MilvusServer | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -12,10 +12,14 @@ import numpy as np
 import pyarrow as pa
 
 from tqnet.questions import Question
-from tqnet.search.engine import Place
+from tqnet.search.engine import Place, SearchEngine
+from tqnet.search.figures import WIDTH, figure_records, filters_of_questions
 from tqnet.search.records import record_question, records, schema
 from tqnet.search.spelling import add_words, begin_words, known_words
 from tqnet.search.versions import IndexFolderError, Manifest, Versions, writing
+
+#: Folder of the figures in an export.
+_FIGURES = "figures"
 
 
 class Index:
@@ -26,6 +30,8 @@ class Index:
 
     Attributes:
         files: Folder of the version.
+        engine: Holds its questions.
+        figures: Holds their figures (`tqnet.search.figures`); None in an index of an older version.
         written: When the list of versions had been written (`Versions.written`).
 
     Raises:
@@ -39,12 +45,13 @@ class Index:
         self.files = folder / self.version
         self.manifest = Manifest.load(self.files)
         self.engine = self.manifest.open(self.files)
+        self.figures = self.manifest.open(self.files, table="figures") if self.manifest.figures else None
 
     @classmethod
     def create(cls, folder: Path, manifest: Manifest) -> Index:
         """Make an empty next version, which nobody sees before :meth:`publish`; to be called within `writing`.
 
-        It has a collection of its own on a server.
+        It has collections of its own on a server.
         """
         versions = Versions.load_or_begin(folder)
         if not versions.names:
@@ -53,8 +60,10 @@ class Index:
         files.mkdir()
         if manifest.engine == "milvus":
             manifest = replace(manifest, records=f"{manifest.collection}_{uuid.uuid4().hex}")
+        manifest = replace(manifest, figures=True)
         manifest.save(files)  # first, so that a collection can always be traced to its folder
         manifest.open(files, schema(manifest.width)).close()
+        manifest.open(files, schema(WIDTH), "figures").close()
         begin_words(files)
         return cls(folder, files.name)
 
@@ -85,16 +94,54 @@ class Index:
             )
 
     def add(self, questions: Sequence[Question], vectors: np.ndarray, *, known_new: bool = False) -> None:
-        """Write new questions with their vectors ``[questions, width]`` (`SearchEngine.add`)."""
+        """Write new questions with their figures and vectors ``[questions, width]`` (`SearchEngine.add`)."""
         table = self._records(questions, vectors)
-        add_words(self.files, questions)  # first: a killed run then counts a word twice rather than lacks it
-        self.engine.add(table, known_new=known_new)
+        self.engine.refuse_duplicates(table, known_new=known_new)
+        self._write_beside(questions, table, known_new)
+        self.engine.add(table, known_new=True)
 
     def put(self, questions: Sequence[Question], vectors: np.ndarray) -> None:
         """Insert or replace questions by id."""
         table = self._records(questions, vectors)
-        add_words(self.files, questions)
+        self.engine.refuse_duplicates(table, known_new=True)
+        self._write_beside(questions, table)
         self.engine.put(table)
+
+    def delete(self, ids: Collection[str]) -> int:
+        """Remove questions and their figures; return how many existed."""
+        if self.figures:
+            self.figures.remove(list(filters_of_questions(ids)))  # first: what a killed run leaves is deleted again
+        return self.engine.delete(ids)
+
+    def optimize(self) -> None:
+        """Bring the indexes of all tables up to date (`SearchEngine.optimize`)."""
+        for engine in self._engines:
+            engine.optimize()
+
+    def close(self) -> None:
+        """Close the connections to a server."""
+        for engine in self._engines:
+            engine.close()
+
+    def export(self, folder: Path) -> int:
+        """Write it to the new ``folder``, for :func:`restore`; return the number of questions."""
+        count = self.engine.export(folder)
+        if self.figures:
+            self.figures.export(folder / _FIGURES)
+        self.manifest.save(folder)
+        return count
+
+    @property
+    def _engines(self) -> list[SearchEngine]:
+        return [self.engine, *([self.figures] if self.figures else [])]
+
+    def _write_beside(self, questions: Sequence[Question], table: pa.Table, known_new: bool = False) -> None:
+        """Write words and figures, before the questions: a run that is killed in between is repeated."""
+        add_words(self.files, questions)  # twice rather than never
+        if self.figures:
+            if not known_new:
+                self.figures.remove(list(filters_of_questions(table["id"].to_pylist())))
+            self.figures.add(figure_records(table), known_new=True)
 
     def _records(self, questions: Sequence[Question], vectors: np.ndarray) -> pa.Table:
         if vectors.shape[1:] != (self.manifest.width,):
@@ -118,7 +165,7 @@ class Index:
 
 
 def restore(exported: Path, folder: Path, place: Place | None = None, *, wait: float = 0) -> Index:
-    """Make an index at ``folder`` from what ``SearchEngine.export`` and ``Manifest.save`` wrote.
+    """Make an index at ``folder`` from what :meth:`Index.export` wrote; read figures that an older version left out.
 
     Args:
         place: For its records; by default files in ``folder``, wherever they came from.
@@ -137,9 +184,14 @@ def restore(exported: Path, folder: Path, place: Place | None = None, *, wait: f
         try:
             index = Index.create(folder, manifest)
             index.engine.restore(exported)
-            for table in index.engine.scan(["question", "images"]):
+            has_figures = (exported / _FIGURES).is_dir()
+            if index.figures and has_figures:
+                index.figures.restore(exported / _FIGURES)
+            for table in index.engine.scan():
                 add_words(index.files, map(record_question, table.to_pylist()))
-            index.engine.optimize()
+                if index.figures and not has_figures:
+                    index.figures.add(figure_records(table), known_new=True)
+            index.optimize()
             index.publish()
         except BaseException:
             versions.remove_unlisted()

@@ -141,7 +141,7 @@ class LanceEngine(SearchEngine):
             self._table.add(records)
 
     @_clear_errors
-    def _delete(self, where: Sequence[Filter]) -> None:
+    def remove(self, where: Sequence[Filter]) -> None:
         for condition in where:
             self._table.delete(lance_condition([condition]))
 

@@ -238,7 +238,7 @@ class MilvusEngine(SearchEngine):
         if rows:
             self._call("flush")
 
-    def _delete(self, where: Sequence[Filter]) -> None:
+    def remove(self, where: Sequence[Filter]) -> None:
         for condition in where:
             # pymilvus copies `ids` into a condition without escaping quotes.
             self._call("delete", filter=_conditions([condition]))

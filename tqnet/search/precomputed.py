@@ -34,7 +34,13 @@ _FOLDER, _STAMP, _TABLE = "precomputed", "stamp.json", "candidates"
 #: Questions whose candidates are written at a time: what a killed run loses.
 _AT_ONCE = 500
 
-_LISTS = {"found": pa.string(), "scores": pa.float64(), "cosines": pa.float64(), "words": pa.float64()}
+_LISTS = {
+    "found": pa.string(),
+    "scores": pa.float64(),
+    "cosines": pa.float64(),
+    "words": pa.float64(),
+    "figures": pa.float64(),
+}
 _COLUMNS = pa.schema(
     [
         pa.field("id", pa.string(), nullable=False),
@@ -63,9 +69,9 @@ def precomputed_candidates(index: Index, id: str, n: int) -> Retrieved | None:
     scores = {id: values for id, *values in zip(*(rows[0][name] for name in _LISTS), strict=True)}
     candidates = []
     for record in index.engine.get(list(scores), ["question", "images", "stem", "template"]).to_pylist():
-        score, cosine, words = scores[record["id"]]
+        score, cosine, words, figure = scores[record["id"]]
         question = record_question(record)
-        candidates.append(Candidate(question, score, cosine, words, record["stem"], record["template"]))
+        candidates.append(Candidate(question, score, cosine, words, figure, record["stem"], record["template"]))
     return Retrieved(candidates, rows[0]["near"])
 
 
@@ -88,7 +94,7 @@ def precompute(index: Index, n: int = CANDIDATES) -> int:
         _write_stamp(folder, begun)
     table = lancedb.connect(str(folder)).create_table(_TABLE, schema=_COLUMNS, exist_ok=True)
     done = set(table.search().select(["id"]).limit(table.count_rows()).to_arrow()["id"].to_pylist())
-    retrieve = Retriever(index.engine)
+    retrieve = Retriever(index.engine, figures=index.figures)
     with tqdm(total=index.engine.count(), initial=len(done), unit=" questions", desc="precompute", disable=None) as bar:
         pieces = index.engine.scan(["id", "question", "images", "vector"])
         missing = (record for piece in pieces for record in piece.to_pylist() if record["id"] not in done)
@@ -104,14 +110,18 @@ def precompute(index: Index, n: int = CANDIDATES) -> int:
 def _row(retrieve: Retriever, record: dict[str, Any], n: int) -> dict[str, object]:
     vector = np.array(record["vector"], dtype=np.float32)
     candidates, near = retrieve.retrieve(record_question(record), vector, n)
-    values = [(candidate.question.id, candidate.score, candidate.cosine, candidate.bm25) for candidate in candidates]
+    values = [
+        (candidate.question.id, candidate.score, candidate.cosine, candidate.bm25, candidate.figure)
+        for candidate in candidates
+    ]
     lists = {name: [row[place] for row in values] for place, name in enumerate(_LISTS)}
     return {"id": record["id"], "near": near, **lists}
 
 
 def _stamp(version: int | None, n: int, whole: bool) -> dict[str, Any]:
     """Return what the candidates depend on."""
-    return {"version": version, "n": n, "weights": [TEXT_WEIGHT, KNOWN_WEIGHT, CONCEPT_WEIGHT], "whole": whole}
+    weights = [TEXT_WEIGHT, KNOWN_WEIGHT, CONCEPT_WEIGHT]
+    return {"version": version, "n": n, "weights": weights, "lists": list(_LISTS), "whole": whole}
 
 
 def _read_stamp(folder: Path) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from tqnet.parallel import batched
 from tqnet.questions import Question
+from tqnet.search.figures import with_figures
 from tqnet.search.retrieval import Candidate, Votes, jaccard
 from tqnet.text.sentences import search_words
 
@@ -59,6 +60,8 @@ def likeness(
 ) -> np.ndarray:
     """Return each candidate's likeness without a model: the weighted mean of its features ``[candidates, 4]``.
 
+    If figures were compared, they count too (`tqnet.search.figures.with_figures`).
+
     Only of the features that there are: vectors if these were searched, text and formulas if the query has some,
     concepts if a candidate has some. If the query's are known, the share in common replaces the votes of the nearest.
 
@@ -76,7 +79,8 @@ def likeness(
         features = np.column_stack([features[:, :-1], shared])
     weights /= weights.sum() or 1.0
     unrelated = background * weights[0]
-    return (features @ weights - unrelated) / (1 - unrelated)
+    alike = (features @ weights - unrelated) / (1 - unrelated)
+    return with_figures(query, alike, [candidate.figure for candidate in candidates])
 
 
 def search_text(question: Question) -> str:
@@ -163,6 +167,7 @@ class Rank:
                 if time.monotonic() >= end:
                     return None
                 scores += self.score(query, [ordered[row].question for row in rows], features[rows]).tolist()
+            scores = with_figures(query, scores, [candidate.figure for candidate in ordered[: len(scores)]]).tolist()
             if time.monotonic() > end:
                 return None
         finally:

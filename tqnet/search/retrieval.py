@@ -1,4 +1,4 @@
-"""Candidates from exact text and from vectors, merged, without the query's duplicates (FSE, "Recall Module")."""
+"""Candidates from exact text, vectors and figures, merged, without the query's duplicates (FSE, "Recall Module")."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from tqnet.questions.differences import says_the_same
 from tqnet.questions.near_duplicates import shingle_sets
 from tqnet.questions.traits import one_form, same_figures
 from tqnet.search.engine import Hit, SearchEngine
-from tqnet.search.records import Filter, content_key, query_words, record_question, unit
+from tqnet.search.figures import Looks, figure_evidence
+from tqnet.search.records import Filter, content_key, query_words, record_question, table_rows, unit
 
 #: Candidates to retrieve by default.
 CANDIDATES = 100
@@ -89,9 +90,11 @@ class Candidate:
     """A question that may be similar to the query.
 
     Attributes:
-        score: Of retrieval: the cosine, plus BM25 relative to the best one's, times the weight of the text.
+        score: Of retrieval: the cosine, plus BM25 relative to the best one's, times the weight of the text; the same
+            figure counts as much as both.
         cosine: With the query; None if vectors were not searched.
         bm25: Of the shared terms; None if the text was not searched or did not find it.
+        figure: Best cosine of a figure of the query with one of its own (`tqnet.search.figures`); None without these.
         terms, template: Its search terms and the hash of its text without numbers (`tqnet.search.records`); empty if
             they were not read.
         likeness: By its features (`tqnet.search.ranking`), about 0 to 1; None before ranking.
@@ -104,6 +107,7 @@ class Candidate:
     score: float
     cosine: float | None = None
     bm25: float | None = None
+    figure: float | None = None
     terms: str = ""
     template: str = ""
     likeness: float | None = None
@@ -119,10 +123,14 @@ class Candidate:
     @property
     def why(self) -> str:
         """The scores that speak for it, in words."""
-        scores = {"similar": self.probability, "likeness": self.likeness, "vector": self.cosine, "text": self.bm25}
-        parts = [
-            f"{name} {score:.{1 if name == 'text' else 3}f}" for name, score in scores.items() if score is not None
-        ]
+        scores = {
+            "similar": (self.probability, 3),
+            "likeness": (self.likeness, 3),
+            "vector": (self.cosine, 3),
+            "text": (self.bm25, 1),
+            "figure": (self.figure, 2),
+        }
+        parts = [f"{name} {score:.{digits}f}" for name, (score, digits) in scores.items() if score is not None]
         return ", ".join([*parts, *self.notes])
 
 
@@ -145,9 +153,10 @@ class _Record:
 
 
 class Retriever:
-    """Searches by text and by vector in parallel.
+    """Searches by text and by vector in parallel, and then by figures.
 
     Args:
+        figures: Holds those of the questions; by default they are not compared.
         merging: ``score`` ranks the hits of both sources by their joint score; ``halves`` first selects by the paper's
             rule (:func:`merge`). NOTE: half of the places is much for the weaker source.
         text_weight: Weight of the best BM25; by default larger for queries with concepts.
@@ -159,11 +168,17 @@ class Retriever:
     """
 
     def __init__(
-        self, engine: SearchEngine, merging: str = "score", text_weight: float | None = None, guess: bool = True
+        self,
+        engine: SearchEngine,
+        merging: str = "score",
+        text_weight: float | None = None,
+        guess: bool = True,
+        figures: SearchEngine | None = None,
     ):
         if merging not in MERGINGS:
             raise ValueError(f"merging: {merging!r} is none of {', '.join(MERGINGS)}")
         self.engine, self.merging, self.text_weight, self.guess = engine, merging, text_weight, guess
+        self.figures = figures
         self._threads = ThreadPoolExecutor(2, "retrieval")
 
     def __call__(self, query: Question, *how: Any, **options: Any) -> list[Candidate]:
@@ -185,14 +200,17 @@ class Retriever:
         The query, its duplicates (same text with the same numbers) and repeated candidates are left out.
 
         Args:
-            vector: Of the query, ``[width]``; without it, only the text is searched.
-            by: The sources to search, of :data:`SOURCES`.
+            vector: Of the query, ``[width]``; without it, only text and figures are searched.
+            by: The sources to search, of :data:`SOURCES`; figures are searched with vectors.
             duplicates: Leave out nothing but the query itself.
         """
         words = query_words(query)
         guess = self.guess and self.merging == "score" and not query.knowledge and set(by) == set(SOURCES)
+        looks = None
         if "vector" not in by:
             vector = None
+        elif self.figures is not None and query.images:
+            looks = Looks.read(self.figures, query.images)
         limit = n + _SPARE
         while True:
             read = _COLUMNS if vector is None else (*_COLUMNS, "vector")
@@ -206,8 +224,12 @@ class Retriever:
                 more = self.engine.by_vector(vector, limit, [*where, about], _COLUMNS)
                 records |= {hit.id: _Record(hit.row) for hit in more if hit.id not in records}
                 near = sorted({hit.id: hit for hit in [*near, *more]}.values(), key=lambda hit: (-hit.score, hit.id))
-            retrieved = self._merged(query, vector, exact, near, records, votes, n, duplicates)
-            if len(retrieved.candidates) == n or limit >= _MOST or max(len(exact), len(near)) < limit:
+            alike = looks.nearest(limit, where) if looks else []
+            missing = [id for id in alike if id not in records]
+            records |= {row["id"]: _Record(row) for row in table_rows(self.engine.get(missing, read))}
+            hits = exact, near, [Hit(id, 0.0) for id in alike if id in records]
+            retrieved = self._merged(query, vector, looks, hits, records, votes, n, duplicates)
+            if len(retrieved.candidates) == n or limit >= _MOST or max(len(exact), len(near), len(alike)) < limit:
                 return retrieved
             limit = min(4 * limit, _MOST)
 
@@ -215,24 +237,31 @@ class Retriever:
         self,
         query: Question,
         vector: np.ndarray | None,
-        exact: Sequence[Hit],
-        near: Sequence[Hit],
+        looks: Looks | None,
+        hits: tuple[Sequence[Hit], Sequence[Hit], Sequence[Hit]],
         records: dict[str, _Record],
         votes: Votes[str] | None,
         n: int,
         duplicates: bool,
     ) -> Retrieved:
-        bm25, cosine = _best_scores(exact, near, records, query, duplicates)
+        bm25, cosine, alike = _best_scores(hits, records, query, duplicates)
         halves = merge(list(bm25)[:n], list(cosine)[:n], n)  # lists of n, as in the paper, without the spare hits
         if vector is not None:
             direction = unit(vector[None])[0]
-            cosine |= {id: round(float(records[id].row["vector"] @ direction), 6) for id in bm25.keys() - cosine.keys()}
+            cosine |= {
+                id: round(float(records[id].row["vector"] @ direction), 6)
+                for id in (bm25 | alike).keys() - cosine.keys()
+            }
         best = max(bm25.values(), default=0.0) or 1.0
         weight = self.text_weight
         if weight is None:
             weight = KNOWN_WEIGHT if query.knowledge else TEXT_WEIGHT
-        ids = halves if self.merging == "halves" else bm25.keys() | cosine.keys()
-        scores = {id: cosine.get(id, 0.0) + weight * bm25.get(id, 0.0) / best for id in ids}
+        ids = alike.keys() | (halves if self.merging == "halves" else bm25.keys() | cosine.keys())
+        figure = looks.cosines({id: len(records[id].row["images"]) for id in ids}) if looks else {}
+        scores = {
+            id: cosine.get(id, 0.0) + weight * bm25.get(id, 0.0) / best + (1 + weight) * figure_evidence(figure.get(id))
+            for id in ids
+        }
         ordered = sorted(scores, key=lambda id: (-scores[id], id))
         near_duplicates = [] if duplicates else _near_duplicates(ordered, records, query)
         ordered = [id for id in ordered if id not in near_duplicates]
@@ -241,7 +270,7 @@ class Retriever:
             chosen = set(sorted(ordered, key=lambda id: -chances[id])[:n])
             ordered = [id for id in ordered if id in chosen]
         candidates = [
-            Candidate(question, scores[id], cosine.get(id), bm25.get(id), row["stem"], row["template"])
+            Candidate(question, scores[id], cosine.get(id), bm25.get(id), figure.get(id), row["stem"], row["template"])
             for id, row, question in ((id, records[id].row, records[id].question) for id in ordered[:n])
         ]
         return Retrieved(candidates, near_duplicates)
@@ -267,23 +296,23 @@ def merge(exact: Sequence[Id], embedded: Sequence[Id], n: int) -> list[Id]:
 
 
 def _best_scores(
-    exact: Sequence[Hit], near: Sequence[Hit], records: dict[str, _Record], query: Question, duplicates: bool
-) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the best scores of both sources by the first hit with the same content, without the query and its content.
+    hits: Sequence[Sequence[Hit]], records: dict[str, _Record], query: Question, duplicates: bool
+) -> list[dict[str, float]]:
+    """Return the best scores of each source by the first hit with the same content, without the query and its content.
 
     With ``duplicates``, every hit but the query counts by itself.
     """
     query_content = content_key(query)
     first: dict[str, str] = {}
     representatives: dict[str, str] = {}
-    for hit in (hit for pair in zip_longest(exact, near) for hit in pair if hit is not None):
+    for hit in (hit for places in zip_longest(*hits) for hit in places if hit is not None):
         content = records[hit.id].row["content"]
         # The query is also left out if its figures have moved since.
         if hit.id != query.id and (duplicates or content != query_content):
             representatives[hit.id] = first.setdefault(hit.id if duplicates else content, hit.id)
-    scores: tuple[dict[str, float], dict[str, float]] = {}, {}
-    for best, hits in zip(scores, (exact, near), strict=True):
-        for hit in hits:
+    scores: list[dict[str, float]] = [{} for _ in hits]
+    for best, source in zip(scores, hits, strict=True):
+        for hit in source:
             if hit.id in representatives:
                 best.setdefault(representatives[hit.id], hit.score)
     return scores

@@ -49,6 +49,11 @@ NOTHING_SIMILAR = "nothing similar in this bank"
 #: Note on a student whom no result is too easy or too hard for.
 NO_DIFFICULTY = "student has no effect: the query has no difficulty (for a typed one, give difficulty)"
 
+#: Notes of queries whose figures the model does not read, by what is searched.
+_UNREAD = "the model of this index reads no figures: the text alone is searched"
+_LOOKS = "the model of this index reads no figures: the text is searched, and figures that look like the query's"
+_LOOKS_ALONE = "the model of this index reads no figures: only figures that look like the query's are searched for"
+
 #: Id of a typed query.
 TYPED = "(query)"
 
@@ -123,7 +128,7 @@ class Searcher:
 
     @cached_property
     def _retrieve(self) -> Retriever:
-        return Retriever(self.index.engine, self.merging)
+        return Retriever(self.index.engine, self.merging, figures=self.index.figures)
 
     def state(self) -> Hashable | None:
         """Return a value that changes whenever the index may give other answers; None if that cannot be told."""
@@ -150,22 +155,25 @@ class Searcher:
             correct: They are typed: correct misspelt words of their stems (`tqnet.search.spelling`), with a note.
 
         Raises:
-            QueryError: A question has figures alone, and they cannot be read.
+            QueryError: A question has figures alone, and they cannot be searched by.
         """
         encode = self.encode if "vector" in by else None
-        if any(question.images and not question.content.strip() for question in questions):
-            if encode is None:
+        if any(map(_is_figure_alone, questions)):
+            if "vector" not in by:
                 raise QueryError("figures have no text to be searched by; search by vector, or give a text")
-            if not self.reads_figures:
+            if not (self.reads_figures or self.index.figures):
                 raise QueryError("the model of this index reads no figures; give a text")
         queries = [self._corrected(question) if correct else Query(question) for question in questions]
         if encode is None:
             yield from queries
             return
-        note = "the model of this index reads no figures: the text alone is searched"
         for query, vector in zip(queries, unit(encode([query.question for query in queries])), strict=True):
-            is_unread = query.question.images and not self.reads_figures
-            yield replace(query, vector=vector, notes=(*query.notes, note) if is_unread else query.notes)
+            if self.reads_figures or not query.question.images:
+                yield replace(query, vector=vector)
+            elif _is_figure_alone(query.question):
+                yield replace(query, notes=(*query.notes, _LOOKS_ALONE))
+            else:
+                yield replace(query, vector=vector, notes=(*query.notes, _LOOKS if self.index.figures else _UNREAD))
 
     def _corrected(self, question: Question) -> Query:
         stem = corrected(question.stem, self.index.words)
@@ -249,6 +257,10 @@ class Searcher:
             if retrieved is not None:
                 return retrieved
         return self._retrieve.retrieve(query.question, query.vector, n, where, by=by)
+
+
+def _is_figure_alone(question: Question) -> bool:
+    return bool(question.images) and not question.content.strip()
 
 
 #: Makes the searcher of an index, with its model.
@@ -342,6 +354,7 @@ def shown(candidate: Candidate) -> dict[str, Any]:
         "score": round(candidate.relevance, 6),
         "cosine": candidate.cosine,
         "words": candidate.bm25,
+        "figure": candidate.figure,
         "evidence": candidate.likeness,
         "rank": candidate.probability,
         "why": candidate.why,

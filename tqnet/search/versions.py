@@ -57,6 +57,7 @@ class Manifest(Place):
         width: Length of a vector.
         bank: Name of the indexed bank.
         background: Mean cosine of two of its questions (`tqnet.search.ranking.likeness`).
+        figures: Its figures have a table; not in an index of an older version.
     """
 
     model: str
@@ -64,6 +65,7 @@ class Manifest(Place):
     width: int
     bank: str
     background: float = 0.0
+    figures: bool = False
     format: int = _FORMAT
     version: str = __version__
 
@@ -203,12 +205,13 @@ def writing(folder: Path, wait: float = 0) -> Iterator[None]:
 
 
 def _remove(folder: Path) -> None:
-    """Remove a version: its records first, so that a killed removal can be repeated."""
+    """Remove a version: its tables first, so that a killed removal can be repeated."""
     if (folder / MANIFEST).exists():
         manifest = Manifest.load(folder)
         with manifest.connected() as server:
             if server:
-                server.drop(manifest.records)
+                for collection in manifest.collections.values():
+                    server.drop(collection)
     shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -59,6 +59,9 @@ class Result(BaseModel):
     score: float = Field(description="The results are in its order: rank, else evidence, else the score of retrieval")
     cosine: float | None = Field(description="Of the vectors; null if they were not searched")
     words: float | None = Field(description="BM25 of the common words; null if the text did not find it")
+    figure: float | None = Field(
+        description="Best cosine of a figure of the query with one of the question, by their looks; null without these"
+    )
     evidence: float | None = Field(
         description="Likeness by vectors, characters, formulas and concepts: about 0 for unrelated texts, 1 for the "
         "same; results below the floor are left out"
@@ -231,6 +234,7 @@ def _result(candidate: Candidate, query_parts: dict[str, str]) -> Result:
         score=round(candidate.relevance, 6),
         cosine=candidate.cosine,
         words=candidate.bm25,
+        figure=candidate.figure,
         evidence=candidate.likeness,
         rank=candidate.probability,
         remarks=list(candidate.notes),

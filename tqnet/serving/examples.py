@@ -47,6 +47,7 @@ ANSWER: dict[str, Any] = {
             "score": 0.83,
             "cosine": 0.94,
             "words": 3.1,
+            "figure": None,
             "evidence": 0.83,
             "rank": None,
             "remarks": [],

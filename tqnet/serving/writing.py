@@ -14,6 +14,7 @@ from tqnet.parallel import batched
 from tqnet.questions import Question, QuestionBank
 from tqnet.questions.reading import kind, read_fields
 from tqnet.search.build import Changes, Encode, remove, update
+from tqnet.search.index import Index
 from tqnet.search.searcher import Follower, QueryError, Searcher, UnknownIdError
 from tqnet.search.versions import AnotherWritesError, Versions, writing
 
@@ -38,7 +39,7 @@ class IndexWriter:
         """Insert questions, or replace those of the same id; nothing is written unless all are valid.
 
         Raises:
-            HTTPException: 422 not a list of valid records without figures.
+            HTTPException: 422 not a list of valid records without figures, or a question of the index has some.
             AnotherWritesError: Another process goes on writing, or another version is being opened.
             QueryError: The server has no model to encode with.
             EngineError: The index cannot be written.
@@ -47,6 +48,7 @@ class IndexWriter:
         with self._locked() as searcher:
             if searcher.encode is None:
                 raise QueryError("this server has no model to encode questions with")
+            _refuse_loss_of_figures(searcher.index, questions)
             return update(searcher.index, questions, self._in_batches(searcher.encode))
 
     def delete(self, id: str) -> None:
@@ -97,3 +99,9 @@ def read_questions(records: Any) -> list[Question]:
         more = f"; and {len(faults) - _REPORTED:,} more" if len(faults) > _REPORTED else ""
         raise HTTPException(422, "; ".join(faults[:_REPORTED]) + more)
     return questions
+
+
+def _refuse_loss_of_figures(index: Index, questions: Sequence[Question]) -> None:
+    rows = index.engine.get([question.id for question in questions], ["id", "images"]).to_pylist()
+    if ids := sorted(row["id"] for row in rows if row["images"]):
+        raise HTTPException(422, f"{', '.join(ids[:_REPORTED])}: would lose figures; use tqnet index update")

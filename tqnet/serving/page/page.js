@@ -178,6 +178,7 @@ function card(result, place, mostWords) {
   measure(part(".score"), result.evidence === null ? null : result.score, result.score, 2);
   measure(part(".meaning"), result.cosine, result.cosine, 2);
   measure(part(".wording"), result.words, result.words / mostWords, 1);
+  measure(part(".figure"), result.figure, result.figure, 2);
   part(".why").setAttribute("aria-label", t("Why it was found"));
   const common = result.shared.length ? [t("In common: {words}", { words: result.shared.join(", ") })] : [];
   part(".shared").textContent = [...common, ...result.remarks.map((remark) => sentence(t(remark)))].join(" · ");
