@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 from tqdm import tqdm
 
@@ -174,6 +174,16 @@ def encode(
             return encode_by(embed, questions, processor, cells, width, batch_size, normalize, show_progress, out)
     finally:
         model.train(was_training)
+
+
+def cast_once(model: nn.Module) -> None:
+    """Keep the weights of linear layers in bf16, for a model that will only be called under autocast.
+
+    Autocast casts them in every pass, which takes longer than a short query on a CPU. The vectors stay the same.
+    """
+    for layer in model.modules():
+        if isinstance(layer, nn.Linear):
+            layer.to(torch.bfloat16)
 
 
 def encode_by(

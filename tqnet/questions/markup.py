@@ -6,6 +6,7 @@ import base64
 import html
 import io
 import re
+from functools import lru_cache
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
@@ -41,6 +42,9 @@ _SIGN = re.compile(f"[{chr(_ABOVE)}{chr(_CLOSE)}{chr(_BEFORE)}-{chr(_BEFORE + _M
 #: A longer formula has probably lost a delimiter, and is slow to convert.
 _LONGEST_FORMULA = 1500
 
+#: Converted formulas that are kept: some 20 MiB.
+_KEPT = 16_384
+
 
 def text_html(text: str, limit: int | None = None) -> str:
     """Escape a text, with its formulas as MathML, cut after about ``limit`` characters, never inside a formula."""
@@ -57,6 +61,7 @@ def text_html(text: str, limit: int | None = None) -> str:
     return "".join(pieces) + (" …" if room < len(text) else "")
 
 
+@lru_cache(_KEPT)
 def formula_html(formula: str, source: str | None = None, *, block: bool = False) -> str:
     """Return the MathML of a LaTeX formula, or its escaped source if it cannot be converted.
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from functools import partial, wraps
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, cast
+from threading import Lock
+from typing import Any, TypeVar, cast
 
 import lancedb
 import numpy as np
@@ -39,8 +40,10 @@ GRAPH = 400_000
 
 #: Partitions to search.
 _PROBES = 30
-#: Oversampling of the candidates whose full vectors are then compared, with one-bit vectors and with others.
-_REFINE_ONE_BIT, _REFINE = 10, 2
+#: Oversampling of the one-bit candidates whose full vectors are then compared.
+_REFINE = 10
+#: Size of the list that a graph is walked with, as a multiple of the limit; less than 64 finds little.
+_EF, _LEAST_EF = 1, 64
 
 #: From this share of matching records on, a filter is applied after the vector search, which finds more instead:
 #: listing the records in a range takes the longer the more there are.
@@ -48,9 +51,13 @@ _WIDE = 0.25
 #: Filters whose share is cached.
 _SHARES = 256
 
-#: Words of several columns: oversampling of the best by the first column, and its limit.
+#: Records that are kept in memory: some 150 MB with vectors of 384 components.
+_KEPT = 50_000
+
+#: Words of several columns: oversampling of the best by the first column, its limit, and the records that are worth it.
 _DEEPER = 8
 _DEEPEST = 8192
+_LARGE = 200_000
 
 _SCALAR_INDEXES: dict[str, BTree | Bitmap | LabelList] = {
     **{field: BTree() for field in ("id", *KEYS, "difficulty")},
@@ -93,12 +100,38 @@ def _clear_errors(method: F) -> F:
     return cast(F, call)
 
 
-class _Indexes(NamedTuple):
-    """State of the indexes at a version: oversampling, and whether the word indexes hold all records."""
+class _Snapshot:
+    """The table at a version, with the records that searches have read lately.
 
-    version: int
-    refine: int
-    words_complete: bool
+    Attributes:
+        one_bit: Vectors are indexed by one bit of each component.
+        words_complete: The word indexes hold all records.
+    """
+
+    def __init__(self, table: Any, version: int):
+        table.checkout(version)
+        indexes = _index_by_column(table)
+        words = [table.index_stats(indexes[field].name) for field in TEXT_FIELDS if field in indexes]
+        self.table, self.version = table, version
+        self.one_bit = _has_one_bit_vectors(indexes)
+        self.words_complete = [stats is not None and not stats.num_unindexed_rows for stats in words] == [True, True]
+        self._kept: dict[tuple[str, ...], dict[int, dict[str, Any]]] = {}
+        self._keeping = Lock()
+
+    def read(self, numbers: Sequence[int], columns: Sequence[str]) -> list[dict[str, Any]]:
+        """Return the records of these row numbers (`tqnet.search.records.table_rows`); not to be changed."""
+        names = tuple(dict.fromkeys(("id", *columns)))
+        kept = self._kept.setdefault(names, {})
+        rows = {number: kept.get(number) for number in numbers}
+        if missing := [number for number, row in rows.items() if row is None]:
+            table = self.table.take_row_ids(missing).select(["_rowid", *names]).to_arrow()
+            read = dict(zip(table["_rowid"].to_pylist(), table_rows(table.drop_columns("_rowid")), strict=True))
+            rows |= read
+            with self._keeping:
+                kept |= read
+                while len(kept) > _KEPT:
+                    del kept[next(iter(kept))]
+        return [row for row in rows.values() if row is not None]  # all are there
 
 
 class LanceEngine(SearchEngine):
@@ -116,14 +149,14 @@ class LanceEngine(SearchEngine):
     def __init__(self, folder: Path, schema: pa.Schema | None = None, *, exact: int = EXACT, graph: int = GRAPH):
         self.folder, self._exact, self._graph = folder, exact, graph
         # Another process may have written since the last call.
-        database = lancedb.connect(str(folder), read_consistency_interval=timedelta(0))
+        self._database = lancedb.connect(str(folder), read_consistency_interval=timedelta(0))
         try:
             if schema is not None:
-                self._table = database.create_table(_TABLE, schema=schema)
+                self._table = self._database.create_table(_TABLE, schema=schema)
                 for field in TEXT_FIELDS:
                     self._table.create_index(field, config=_WORDS)
             else:
-                self._table = database.open_table(_TABLE)
+                self._table = self._database.open_table(_TABLE)
                 self._table.count_rows()
         except (ValueError, RuntimeError, OSError) as error:
             if schema is not None and "already exists" in str(error):
@@ -131,7 +164,7 @@ class LanceEngine(SearchEngine):
             raise EngineError(f"{folder}: no index that can be read ({first_line(error)})") from error
         self.schema = self._table.schema
         self._shares: dict[str, float] = {}
-        self._known_indexes = _Indexes(-1, _REFINE, words_complete=False)
+        self._snapshot: _Snapshot | None = None
 
     @_clear_errors
     def _write(self, records: pa.Table, replace: bool) -> None:
@@ -154,18 +187,22 @@ class LanceEngine(SearchEngine):
         self, vector: np.ndarray, k: int, where: Sequence[Filter] = (), columns: Sequence[str] = ()
     ) -> list[Hit]:
         query = unit(np.asarray(vector, dtype=np.float32)[None])[0]
-        oversampling, share = self._indexes().refine, self._share(where)
+        snapshot, share = self._current(), self._share(where)
         filtered_late = _WIDE <= share < 1
         read = () if filtered_late else columns
 
         def nearest(limit: int, prefilter: bool = True) -> list[Hit]:
-            # As many candidates as `k` needs, even if a few more than `k` are listed.
-            refine = max(_REFINE, math.ceil(oversampling * k / limit))
-            search: Any = self._table.search(query, vector_column_name="vector")
-            search = search.distance_type("dot").nprobes(_PROBES).refine_factor(refine)
-            search = search.ef(max(64, refine * limit))  # less is an error
-            table = self._columns(self._filtered(search, where, limit, prefilter), "_distance", read)
-            return _hits(table, np.round(1 - table["_distance"].to_numpy(), 6).tolist(), read)
+            search = snapshot.table.search(query, vector_column_name="vector").distance_type("dot")
+            if snapshot.one_bit:
+                # As many candidates as `k` needs, even if a few more than `k` are listed.
+                search = search.nprobes(_PROBES).refine_factor(math.ceil(_REFINE * k / limit))
+            else:
+                search = search.ef(max(_LEAST_EF, _EF * limit))  # less than the limit is an error
+            table = self._filtered(search, where, limit, prefilter).select(["_rowid", "_distance"]).to_arrow()
+            rows = snapshot.read(table["_rowid"].to_pylist(), (*read, "vector"))
+            # A graph's distances are approximate.
+            cosines = np.stack([row["vector"] for row in rows]) @ query if rows else np.zeros(0)
+            return _hits(rows, np.round(cosines, 6).tolist(), read)
 
         def search(limit: int) -> tuple[list[Hit], float | None]:
             hits = nearest(math.ceil(1.5 * limit / share), prefilter=False) if filtered_late else []
@@ -185,43 +222,61 @@ class LanceEngine(SearchEngine):
             for field, terms in words.items()
             if terms
         ]
+        if not queries:
+            return []
+        snapshot = self._current()
         if len(queries) == 1:
-            return top_hits(partial(self._by_text, queries[0], where, columns), k)
-        return self._with_rows(top_hits(partial(self._by_sum, queries, where), k), columns) if queries else []
+            return top_hits(partial(self._by_text, snapshot, queries[0], where, columns), k)
+        hits = top_hits(partial(self._by_sum, snapshot, queries, where, columns), k)
+        return hits if hits and hits[0].row else self._with_rows(hits, columns)
 
     def _by_text(
-        self, query: FullTextQuery, where: Sequence[Filter], columns: Sequence[str], limit: int
+        self,
+        snapshot: _Snapshot,
+        query: FullTextQuery,
+        where: Sequence[Filter],
+        columns: Sequence[str],
+        limit: int,
     ) -> tuple[list[Hit], float | None]:
-        table = self._columns(self._filtered(self._table.search(query), where, limit), "_score", columns)
-        hits = _hits(table, list(map(rounded, table["_score"].to_pylist())), columns)
+        search = self._filtered(snapshot.table.search(query), where, limit)
+        scores = dict(zip(*search.select(["_rowid", "_score"]).to_arrow().to_pydict().values(), strict=True))
+        hits = _hits(snapshot.read(list(scores), columns), list(map(rounded, scores.values())), columns)
         return hits, lowest(hits, limit)
 
     def _by_sum(
-        self, queries: Sequence[FullTextQuery], where: Sequence[Filter], limit: int
+        self,
+        snapshot: _Snapshot,
+        queries: Sequence[FullTextQuery],
+        where: Sequence[Filter],
+        columns: Sequence[str],
+        limit: int,
     ) -> tuple[list[Hit], float | None]:
         """Search by the sum over columns, without scoring every record that has any of the words.
 
         A record that is not among the best of the first column scores less there than the last of them, and at most
         the best score in each other column (the threshold algorithm: Fagin, Lotem and Naor, 2003).
         """
+
+        def scores(query: FullTextQuery, where: Sequence[Filter], limit: int) -> dict[str, float]:
+            search = self._filtered(snapshot.table.search(query), where, limit)
+            table = search.select(["id", "_score"]).to_arrow()
+            return dict(zip(table["id"].to_pylist(), table["_score"].to_pylist(), strict=True))
+
         first, *others = queries
         deeper = _DEEPER * limit
         # LanceDB computes BM25 of records that are not indexed yet among themselves, after the filter.
-        feasible = deeper <= _DEEPEST and self._indexes().words_complete
-        scores = self._scores(first, where, deeper) if feasible else {}
-        if len(scores) < deeper:  # score all
-            return self._by_text(BooleanQuery([(Occur.SHOULD, query) for query in queries]), where, (), limit)
-        bound = min(scores.values())
-        same_ids = [Filter("id", "=", tuple(scores))]
+        feasible = snapshot.words_complete and self.count() > _LARGE and deeper <= _DEEPEST
+        sums = scores(first, where, deeper) if feasible else {}
+        if len(sums) < deeper:  # score all
+            every = BooleanQuery([(Occur.SHOULD, query) for query in queries])
+            return self._by_text(snapshot, every, where, columns, limit)
+        bound = min(sums.values())
+        same_ids = [Filter("id", "=", tuple(sums))]
         for query in others:
-            bound += max(self._scores(query, where, 1).values(), default=0.0)
-            for id, score in self._scores(query, same_ids, deeper).items():
-                scores[id] += score
-        return [Hit(id, rounded(score)) for id, score in scores.items()], rounded(bound)
-
-    def _scores(self, query: FullTextQuery, where: Sequence[Filter], limit: int) -> dict[str, float]:
-        table = self._columns(self._filtered(self._table.search(query), where, limit), "_score")
-        return dict(zip(table["id"].to_pylist(), table["_score"].to_pylist(), strict=True))
+            bound += max(scores(query, where, 1).values(), default=0.0)
+            for id, score in scores(query, same_ids, deeper).items():
+                sums[id] += score
+        return [Hit(id, rounded(score)) for id, score in sums.items()], rounded(bound)
 
     @_clear_errors
     def count(self, where: Sequence[Filter] = ()) -> int:
@@ -237,12 +292,12 @@ class LanceEngine(SearchEngine):
 
     @_clear_errors
     def optimize(self) -> None:
-        indexes = self._index_by_column()
+        indexes = _index_by_column(self._table)
         for field, config in _SCALAR_INDEXES.items():
             if field not in indexes:
                 self._table.create_index(field, config=config)
         size = self.count()
-        if size > self._graph and not self._has_one_bit_vectors(indexes):
+        if size > self._graph and not _has_one_bit_vectors(indexes):
             partitions = max(1, round(math.sqrt(size)))
             self._table.create_index("vector", config=IvfRq(distance_type="dot", num_partitions=partitions))
         elif self._exact < size <= self._graph and "vector" not in indexes:
@@ -258,9 +313,6 @@ class LanceEngine(SearchEngine):
         conditions = lance_condition(where)
         return (search.where(conditions, prefilter=prefilter) if conditions else search).limit(limit)
 
-    def _columns(self, search: Any, score: str, columns: Sequence[str] = ()) -> pa.Table:
-        return search.select(list(dict.fromkeys(("id", score, *columns)))).to_arrow()
-
     def _share(self, where: Sequence[Filter]) -> float:
         """Return the share of records that meet ``where``, as it was when first computed."""
         conditions = lance_condition(where)
@@ -272,24 +324,21 @@ class LanceEngine(SearchEngine):
             self._shares[conditions] = self.count(where) / max(1, self.count())
         return self._shares[conditions]
 
-    def _indexes(self) -> _Indexes:
+    def _current(self) -> _Snapshot:
         version = self._table.version  # another process may have written
-        if self._known_indexes.version != version:
-            indexes = self._index_by_column()
-            words = [self._table.index_stats(indexes[field].name) for field in TEXT_FIELDS if field in indexes]
-            refine = _REFINE_ONE_BIT if self._has_one_bit_vectors(indexes) else _REFINE
-            complete = [stats is not None and not stats.num_unindexed_rows for stats in words] == [True, True]
-            self._known_indexes = _Indexes(version, refine, complete)
-        return self._known_indexes
-
-    def _index_by_column(self) -> dict[str, Any]:
-        return {column: index for index in self._table.list_indices() for column in index.columns}
-
-    def _has_one_bit_vectors(self, indexes: Mapping[str, Any]) -> bool:
-        return "vector" in indexes and indexes["vector"].index_type == "IvfRq"
+        snapshot = self._snapshot
+        if snapshot is None or snapshot.version != version:
+            snapshot = self._snapshot = _Snapshot(self._database.open_table(_TABLE), version)
+        return snapshot
 
 
-def _hits(table: pa.Table, scores: Sequence[float], columns: Sequence[str]) -> list[Hit]:
-    if not columns:
-        return list(map(Hit, table["id"].to_pylist(), scores))
-    return [Hit(row["id"], score, row) for row, score in zip(table_rows(table), scores, strict=True)]
+def _index_by_column(table: Any) -> dict[str, Any]:
+    return {column: index for index in table.list_indices() for column in index.columns}
+
+
+def _has_one_bit_vectors(indexes: Mapping[str, Any]) -> bool:
+    return "vector" in indexes and indexes["vector"].index_type == "IvfRq"
+
+
+def _hits(rows: Sequence[dict[str, Any]], scores: Sequence[float], columns: Sequence[str]) -> list[Hit]:
+    return [Hit(row["id"], score, row if columns else {}) for row, score in zip(rows, scores, strict=True)]

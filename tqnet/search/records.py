@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,9 @@ TEXT_FIELDS = ("stem", "concepts")
 
 #: Fields of a question that are stored as JSON; figures have a column of their own.
 _STORED = tuple(field.name for field in fields(Question) if field.name != "images")
+
+#: Questions that are kept as they were read: searches meet many again.
+_KEPT = 20_000
 
 #: Columns that may be null.
 OPTIONAL = ("difficulty", "type", "language", "source")
@@ -104,10 +108,15 @@ def record_question(record: Mapping[str, Any]) -> Question:
 
     Not by :func:`read_question`: a search rebuilds hundreds, which were checked when they were written.
     """
-    values = json.loads(record["question"])
+    return _question(record["question"], tuple(record["images"]))
+
+
+@lru_cache(_KEPT)
+def _question(fields: str, images: tuple[str, ...]) -> Question:
+    values = json.loads(fields)
     values["options"] = tuple(values["options"])
     values["knowledge"] = tuple(map(tuple, values["knowledge"]))
-    return Question(**values, images=tuple(record["images"]))
+    return Question(**values, images=images)
 
 
 def table_rows(table: pa.Table) -> list[dict[str, Any]]:
