@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from functools import partial, wraps
 from pathlib import Path
@@ -13,8 +13,10 @@ from typing import Any, TypeVar, cast
 import lancedb
 import numpy as np
 import pyarrow as pa
+from lancedb.background_loop import LOOP
 from lancedb.index import FTS, Bitmap, BTree, HnswSq, IvfRq, LabelList
-from lancedb.query import BooleanQuery, FullTextQuery, MatchQuery, Occur
+from lancedb.query import AsyncQuery, BooleanQuery, FullTextQuery, MatchQuery, Occur
+from lancedb.table import AsyncTable
 
 from tqnet.errors import first_line
 from tqnet.search.engine import (
@@ -108,15 +110,23 @@ class _Snapshot:
         words_complete: The word indexes hold all records.
     """
 
-    def __init__(self, table: Any, version: int):
-        table.checkout(version)
-        indexes = _index_by_column(table)
-        words = [table.index_stats(indexes[field].name) for field in TEXT_FIELDS if field in indexes]
-        self.table, self.version = table, version
+    def __init__(self, folder: Path, version: int):
+        self.version = version
+        # A query of the synchronous interface is several calls, and takes half as long again.
+        self._table: AsyncTable = LOOP.run(_checkout(folder, version))
+        indexes = _by_column(LOOP.run(self._table.list_indices()))
+        words = [LOOP.run(self._table.index_stats(indexes[field].name)) for field in TEXT_FIELDS if field in indexes]
         self.one_bit = _has_one_bit_vectors(indexes)
         self.words_complete = [stats is not None and not stats.num_unindexed_rows for stats in words] == [True, True]
         self._kept: dict[tuple[str, ...], dict[int, dict[str, Any]]] = {}
         self._keeping = Lock()
+
+    def query(self) -> AsyncQuery:
+        return self._table.query()
+
+    def run(self, query: Any, columns: Sequence[str]) -> pa.Table:
+        """Return ``columns`` of what a query finds."""
+        return LOOP.run(query.select(list(columns)).to_arrow())
 
     def read(self, numbers: Sequence[int], columns: Sequence[str]) -> list[dict[str, Any]]:
         """Return the records of these row numbers (`tqnet.search.records.table_rows`); not to be changed."""
@@ -124,7 +134,7 @@ class _Snapshot:
         kept = self._kept.setdefault(names, {})
         rows = {number: kept.get(number) for number in numbers}
         if missing := [number for number, row in rows.items() if row is None]:
-            table = self.table.take_row_ids(missing).select(["_rowid", *names]).to_arrow()
+            table = self.run(self._table.take_row_ids(missing), ("_rowid", *names))
             read = dict(zip(table["_rowid"].to_pylist(), table_rows(table.drop_columns("_rowid")), strict=True))
             rows |= read
             with self._keeping:
@@ -149,14 +159,14 @@ class LanceEngine(SearchEngine):
     def __init__(self, folder: Path, schema: pa.Schema | None = None, *, exact: int = EXACT, graph: int = GRAPH):
         self.folder, self._exact, self._graph = folder, exact, graph
         # Another process may have written since the last call.
-        self._database = lancedb.connect(str(folder), read_consistency_interval=timedelta(0))
+        database = lancedb.connect(str(folder), read_consistency_interval=timedelta(0))
         try:
             if schema is not None:
-                self._table = self._database.create_table(_TABLE, schema=schema)
+                self._table = database.create_table(_TABLE, schema=schema)
                 for field in TEXT_FIELDS:
                     self._table.create_index(field, config=_WORDS)
             else:
-                self._table = self._database.open_table(_TABLE)
+                self._table = database.open_table(_TABLE)
                 self._table.count_rows()
         except (ValueError, RuntimeError, OSError) as error:
             if schema is not None and "already exists" in str(error):
@@ -180,7 +190,8 @@ class LanceEngine(SearchEngine):
 
     @_clear_errors
     def select(self, where: Filter, columns: Sequence[str], limit: int) -> pa.Table:
-        return self._filtered(self._table.search(), [where], limit).select(list(columns)).to_arrow()
+        snapshot = self._current()
+        return snapshot.run(_filtered(snapshot.query(), [where], limit), columns)
 
     @_clear_errors
     def by_vector(
@@ -192,13 +203,14 @@ class LanceEngine(SearchEngine):
         read = () if filtered_late else columns
 
         def nearest(limit: int, prefilter: bool = True) -> list[Hit]:
-            search = snapshot.table.search(query, vector_column_name="vector").distance_type("dot")
+            search = snapshot.query().nearest_to(query).column("vector").distance_type("dot")
             if snapshot.one_bit:
                 # As many candidates as `k` needs, even if a few more than `k` are listed.
                 search = search.nprobes(_PROBES).refine_factor(math.ceil(_REFINE * k / limit))
             else:
                 search = search.ef(max(_LEAST_EF, _EF * limit))  # less than the limit is an error
-            table = self._filtered(search, where, limit, prefilter).select(["_rowid", "_distance"]).to_arrow()
+            search = _filtered(search, where, limit)
+            table = snapshot.run(search if prefilter else search.postfilter(), ("_rowid", "_distance"))
             rows = snapshot.read(table["_rowid"].to_pylist(), (*read, "vector"))
             # A graph's distances are approximate.
             cosines = np.stack([row["vector"] for row in rows]) @ query if rows else np.zeros(0)
@@ -238,8 +250,8 @@ class LanceEngine(SearchEngine):
         columns: Sequence[str],
         limit: int,
     ) -> tuple[list[Hit], float | None]:
-        search = self._filtered(snapshot.table.search(query), where, limit)
-        scores = dict(zip(*search.select(["_rowid", "_score"]).to_arrow().to_pydict().values(), strict=True))
+        table = snapshot.run(_filtered(snapshot.query().nearest_to_text(query), where, limit), ("_rowid", "_score"))
+        scores = dict(zip(table["_rowid"].to_pylist(), table["_score"].to_pylist(), strict=True))
         hits = _hits(snapshot.read(list(scores), columns), list(map(rounded, scores.values())), columns)
         return hits, lowest(hits, limit)
 
@@ -258,8 +270,7 @@ class LanceEngine(SearchEngine):
         """
 
         def scores(query: FullTextQuery, where: Sequence[Filter], limit: int) -> dict[str, float]:
-            search = self._filtered(snapshot.table.search(query), where, limit)
-            table = search.select(["id", "_score"]).to_arrow()
+            table = snapshot.run(_filtered(snapshot.query().nearest_to_text(query), where, limit), ("id", "_score"))
             return dict(zip(table["id"].to_pylist(), table["_score"].to_pylist(), strict=True))
 
         first, *others = queries
@@ -292,7 +303,7 @@ class LanceEngine(SearchEngine):
 
     @_clear_errors
     def optimize(self) -> None:
-        indexes = _index_by_column(self._table)
+        indexes = _by_column(self._table.list_indices())
         for field, config in _SCALAR_INDEXES.items():
             if field not in indexes:
                 self._table.create_index(field, config=config)
@@ -309,10 +320,6 @@ class LanceEngine(SearchEngine):
     def version(self) -> int | None:
         return self._table.version
 
-    def _filtered(self, search: Any, where: Sequence[Filter], limit: int, prefilter: bool = True) -> Any:
-        conditions = lance_condition(where)
-        return (search.where(conditions, prefilter=prefilter) if conditions else search).limit(limit)
-
     def _share(self, where: Sequence[Filter]) -> float:
         """Return the share of records that meet ``where``, as it was when first computed."""
         conditions = lance_condition(where)
@@ -328,12 +335,23 @@ class LanceEngine(SearchEngine):
         version = self._table.version  # another process may have written
         snapshot = self._snapshot
         if snapshot is None or snapshot.version != version:
-            snapshot = self._snapshot = _Snapshot(self._database.open_table(_TABLE), version)
+            snapshot = self._snapshot = _Snapshot(self.folder, version)
         return snapshot
 
 
-def _index_by_column(table: Any) -> dict[str, Any]:
-    return {column: index for index in table.list_indices() for column in index.columns}
+async def _checkout(folder: Path, version: int) -> AsyncTable:
+    table = await (await lancedb.connect_async(str(folder))).open_table(_TABLE)
+    await table.checkout(version)
+    return table
+
+
+def _filtered(query: Any, where: Sequence[Filter], limit: int) -> Any:
+    conditions = lance_condition(where)
+    return (query.where(conditions) if conditions else query).limit(limit)
+
+
+def _by_column(indexes: Iterable[Any]) -> dict[str, Any]:
+    return {column: index for index in indexes for column in index.columns}
 
 
 def _has_one_bit_vectors(indexes: Mapping[str, Any]) -> bool:
