@@ -72,7 +72,7 @@ def first_shares(index: Index, most: int, seed: int) -> dict[str, float]:
     options = IndexModelOptions()
     model = options.open_model(index)
     encode = partial(model.encode, **options.settings)
-    rank = Rank(background=index.manifest.background)
+    rank = Rank(unrelated=index.manifest.unrelated)
     searcher = Searcher(index, encode, reads_figures=model.config.reads_images, rank=rank)
     bank = index_bank(index.engine)
     paths = sorted({path for question in bank if question.split == "valid" for path in question.images})

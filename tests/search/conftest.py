@@ -45,8 +45,8 @@ BANK = QuestionBank.from_questions(QUESTIONS)
 
 
 def encode(questions: Sequence[Question] | QuestionBank) -> np.ndarray:
-    """The vector of each question's number."""
-    return np.stack([make_vectors(100)[int(question.id[1:])] for question in questions])
+    """The vector of each question's number; one of none for those without an id, by which an index is calibrated."""
+    return np.stack([make_vectors(100)[int(question.id[1:] or 99)] for question in questions])
 
 
 def new_lance(folder: Path, **limits: int) -> SearchEngine:

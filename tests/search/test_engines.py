@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import multiprocessing
 import os
 import signal
@@ -225,10 +224,9 @@ def test_lance_finds_the_best_of_two_fields_without_scoring_all(
         engine.add(records(questions[start : start + 400], vectors[start : start + 400]))
         for optimized in (False, True):
             with monkeypatch.context() as patch:
-                patch.setattr(lance, "_LARGE", math.inf)
+                patch.setattr(lance, "_DEEPEST", 0)
                 expected = [*engine.by_words(words, 2), *engine.by_words(words, 7, where)]
             with monkeypatch.context() as patch:
-                patch.setattr(lance, "_LARGE", 0)
                 if optimized:
                     patch.setattr(lance, "BooleanQuery", lambda _: pytest.fail("all were scored"))
                 hits = [*engine.by_words(words, 2), *engine.by_words(words, 7, where)]

@@ -13,7 +13,7 @@ from PIL import Image, ImageChops, ImageDraw
 
 from tests.search.conftest import MILVUS, WIDTH
 from tqnet.questions import Question, QuestionBank
-from tqnet.search.build import build, in_process, update
+from tqnet.search.build import build, update
 from tqnet.search.engine import DuplicateIdError, EngineError
 from tqnet.search.figures import Looks, describe, with_figures
 from tqnet.search.index import Index, restore
@@ -86,12 +86,12 @@ def index(request: pytest.FixtureRequest, questions: list[Question], tmp_path: P
     if getattr(request, "param", "lance") == "milvus":
         alias = f"figures_{uuid.uuid4().hex[:8]}"
         manifest = replace(manifest, engine="milvus", uri=request.getfixturevalue("milvus"), collection=alias)
-    build(QuestionBank.from_questions(questions), in_process(encode_text), tmp_path / "index", manifest)
+    build(QuestionBank.from_questions(questions), encode_text, tmp_path / "index", manifest)
     return Index(tmp_path / "index")
 
 
 def search(index: Index, figure: str, text: str = "", *where: str, rank: Rank | None = None) -> Answer:
-    searcher = Searcher(index, encode_text, rank=rank or Rank(background=index.manifest.background))
+    searcher = Searcher(index, encode_text, rank=rank or Rank(unrelated=index.manifest.unrelated))
     (query,) = searcher.queries([typed_question(text, [figure])])
     return searcher.answer(query, 10, list(map(read_filter, where)), fold=False)
 

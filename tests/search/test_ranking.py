@@ -159,9 +159,9 @@ def test_without_a_model_the_features_order_all() -> None:
     assert "likeness 0.667, vector 0.500" in ranked[0].why
     with_text = Rank()(QUERY, [replace(changed(candidates[0], stem=""), terms="find area")]) or []
     assert with_text[0].likeness == ranked[0].likeness  # by the words that retrieval has read
-    scaled = Rank(background=0.4)(QUERY, candidates) or []
+    scaled = Rank(unrelated={"vectors": 0.4, "words": 0.2})(QUERY, candidates) or []
     assert ids(scaled) == ids(ranked)
-    assert scaled[0].likeness == pytest.approx((ranked[0].likeness - 0.4 * weight) / (1 - 0.4 * weight))
+    assert scaled[0].likeness == pytest.approx((ranked[0].likeness - 0.4) / 0.6)
     by_text = Rank()(QUERY, [changed(item, None, stem=item.question.stem) for item in candidates]) or []
     assert (by_text[0].question.id, by_text[0].likeness) == ("q027", pytest.approx(1))  # on the same scale
 

@@ -12,7 +12,7 @@ import pytest
 from tests.search.conftest import WIDTH
 from tqnet.questions import Question, QuestionBank
 from tqnet.search import spelling
-from tqnet.search.build import build, in_process, update
+from tqnet.search.build import build, update
 from tqnet.search.index import Index, restore
 from tqnet.search.searcher import Query, Searcher, typed_question
 from tqnet.search.spelling import corrected
@@ -84,7 +84,7 @@ def encode(questions: Sequence[Question] | QuestionBank) -> np.ndarray:
 def index(tmp_path: Path) -> Index:
     folder = tmp_path / "index"
     manifest = Manifest("runs/model", "0123", WIDTH, "bank")
-    build(QuestionBank.from_questions(QUESTIONS), in_process(encode), folder, manifest)
+    build(QuestionBank.from_questions(QUESTIONS), encode, folder, manifest)
     return Index(folder)
 
 

@@ -20,7 +20,7 @@ from tests.search.conftest import BANK, MILVUS, QUESTIONS, WIDTH, encode, make_v
 from tqnet.questions import QuestionBank
 from tqnet.search import build as build_module
 from tqnet.search import searcher as searcher_module
-from tqnet.search.build import Encode, build, in_process
+from tqnet.search.build import Encode, build
 from tqnet.search.index import Index
 from tqnet.search.searcher import Follower, Searcher
 from tqnet.search.versions import AnotherWritesError, IndexFolderError, Manifest, Versions, writing
@@ -54,7 +54,7 @@ def until(condition: Callable[[], object]) -> None:
 
 
 def make_version(folder: Path, manifest: Manifest, bank: QuestionBank = BANK, encode: Encode = encode) -> Index:
-    build(bank, in_process(encode), folder, manifest, replace=True)
+    build(bank, encode, folder, manifest, replace=True)
     return Index(folder)
 
 
@@ -107,7 +107,7 @@ def _build_and_die(folder: Path, manifest: Manifest, point: str) -> None:
         Versions.save = lambda versions: die(save(versions))  # type: ignore[method-assign]
     elif point != "encode":
         setattr(Index, point, die)
-    build(BANK, in_process(encode_or_die), folder, manifest, replace=True)
+    build(BANK, encode_or_die, folder, manifest, replace=True)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_a_killed_build(
     seen: list[str] = []
 
     def count(questions: object) -> np.ndarray:
-        seen.extend(question.id for question in questions)  # type: ignore[attr-defined]
+        seen.extend(question.id for question in questions if question.id)  # type: ignore[attr-defined]
         return encode(questions)  # type: ignore[arg-type]
 
     make_version(folder, manifest, encode=count)
@@ -157,7 +157,7 @@ def test_one_writes_and_others_wait(folder: Path) -> None:
     manifest = Manifest("runs/model", "0123", WIDTH, "bank")
     make_version(folder, manifest)
     waiting = threading.Thread(
-        target=build, args=(PART, in_process(encode), folder, manifest), kwargs={"replace": True, "wait": PATIENCE}
+        target=build, args=(PART, encode, folder, manifest), kwargs={"replace": True, "wait": PATIENCE}
     )
     with writing(folder):
         with pytest.raises(AnotherWritesError, match="another process writes"):

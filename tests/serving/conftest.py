@@ -18,7 +18,7 @@ from tests.conftest import TINY
 from tqnet.modeling.build import build_model, load_model
 from tqnet.modeling.settings import ModelConfig
 from tqnet.questions import Question, QuestionBank
-from tqnet.search.build import Encode, build, in_process
+from tqnet.search.build import Encode, build
 from tqnet.search.searcher import Searcher
 from tqnet.search.versions import Manifest
 from tqnet.serving.app import create_app
@@ -81,7 +81,7 @@ def index_folder(
 
     folder = tmp_path_factory.mktemp("serving") / "index"
     manifest = Manifest(model_folder, source_digest(model_folder), TINY["scratch_hidden"], "tiny")
-    build(bank, in_process(encode), folder, manifest)
+    build(bank, encode, folder, manifest)
     return folder
 
 

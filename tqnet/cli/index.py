@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from tqnet.cli.groups import BANK, BackendOptions, ReadingOptions
 from tqnet.cli.options import Command, Options, argument, count, number, option, switch
@@ -189,7 +189,7 @@ class Build(Command, PlaceOptions, BackendOptions, ReadingOptions, ClusterOption
         from tqnet.export.encoder import ExportedEncoder
 
         with self.connected():
-            from tqnet.search.build import build, in_process
+            from tqnet.search.build import build
             from tqnet.search.versions import Manifest
 
             processes = _processes()
@@ -197,7 +197,7 @@ class Build(Command, PlaceOptions, BackendOptions, ReadingOptions, ClusterOption
             model = self.open_encoder(self.model)
             digest, width = source_digest(self.model), model.config.hidden_size
             manifest = Manifest(_absolute(self.model), digest, width, bank.name, **asdict(self.place))
-            encode_shards: Any = in_process(partial(model.encode, **self.settings))
+            encode_shards = None
             if self.ray:  # by the same backend: what auto finds on another machine may be something else
                 backend = model.manifest.format if isinstance(model, ExportedEncoder) else "torch"
                 options = BackendOptions(
@@ -206,10 +206,11 @@ class Build(Command, PlaceOptions, BackendOptions, ReadingOptions, ClusterOption
                 encode_shards = self.workers(manifest, options)
             build(
                 bank,
-                encode_shards,
+                partial(model.encode, **self.settings),
                 Path(self.out),
                 manifest,
                 processes,
+                encode_shards=encode_shards,
                 replace=self.replace,
                 keep=self.keep,
                 precision=str(model) if isinstance(model, ExportedEncoder) else self.chosen_precision,

@@ -54,7 +54,7 @@ class SearcherOptions(IndexModelOptions):
     )
 
     floor: float | None = option(
-        "leave out results that are less alike: about 0 for unrelated questions, 1 for the same; by default 0.3",
+        "leave out results that are no more alike: 0 is what unrelated texts find, 1 the same question; by default 0",
         type=number(),
         metavar="LIKENESS",
     )
@@ -94,14 +94,14 @@ class RankOptions(EncodingOptions):
         from tqnet.search.ranking import Rank
 
         if self.ranker == BY_FEATURES:
-            return Rank(background=index.manifest.background)
+            return Rank(unrelated=index.manifest.unrelated)
         cross, precision = load_ranker(self.ranker, index, self.device), self.chosen_precision
 
         def score(query: Question, candidates: Sequence[Question], features: np.ndarray) -> np.ndarray:
             pairs = [(query, candidate) for candidate in candidates]
             return cross.probabilities(pairs, features, self.batch_size, precision)
 
-        return Rank(score, self.rank_first, self.deadline, index.manifest.background)
+        return Rank(score, self.rank_first, self.deadline, index.manifest.unrelated)
 
 
 def load_ranker(folder: str, index: Index, device: str | None) -> CrossEncoder:

@@ -6,7 +6,6 @@ of them, which becomes the current one when it is complete.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,7 +20,7 @@ from tqnet.files import atomic
 from tqnet.parallel import batched
 from tqnet.questions import Question, QuestionBank
 from tqnet.search.index import Index
-from tqnet.search.records import content_key, state_key, table_vectors, unit
+from tqnet.search.records import content_key, state_key, table_vectors
 from tqnet.search.versions import Manifest, Versions, writing
 
 #: Questions of a shard: what a killed run loses, per process or worker.
@@ -34,7 +33,7 @@ Encode = Callable[[Sequence[Question] | QuestionBank], np.ndarray]
 EncodeShards = Callable[[QuestionBank, Mapping[int, range]], Iterable[tuple[int, np.ndarray]]]
 
 
-def in_process(encode: Encode) -> EncodeShards:
+def _in_process(encode: Encode) -> EncodeShards:
     """Encode shard after shard in this process."""
 
     def encode_shards(bank: QuestionBank, shards: Mapping[int, range]) -> Iterator[tuple[int, np.ndarray]]:
@@ -55,11 +54,12 @@ class Processes:
 
 def build(
     bank: QuestionBank,
-    encode_shards: EncodeShards,
+    encode: Encode,
     folder: Path,
     manifest: Manifest,
     processes: Processes | None = None,
     *,
+    encode_shards: EncodeShards | None = None,
     replace: bool = False,
     keep: int = 1,
     precision: str = "fp32",
@@ -68,7 +68,7 @@ def build(
     """Build the index of ``bank`` at ``folder``; to be called by every process.
 
     Args:
-        encode_shards: `in_process`, or a cluster's workers (`tqnet.search.cluster`).
+        encode_shards: A cluster's workers (`tqnet.search.cluster`); by default ``encode`` in this process.
         replace: ``folder`` may hold an index, which gets another version.
         keep: Earlier versions to keep (`Versions.switch`).
         precision: Of the encoder; a killed run in another precision is not continued.
@@ -99,27 +99,20 @@ def build(
         missing = {number: shards[number] for number in mine if not files[number].exists()}
         total, left = sum(len(shards[number]) for number in mine), sum(map(len, missing.values()))
         with tqdm(total=total, initial=total - left, unit=" questions", desc="encode", disable=None) as bar:
-            for number, vectors in encode_shards(bank, missing):
+            for number, vectors in (encode_shards or _in_process(encode))(bank, missing):
                 with atomic(files[number]) as temporary, temporary.open("wb") as stream:
                     np.save(stream, vectors)
                 bar.update(len(shards[number]))
         processes.wait()
         if is_main:
-            index = Index.create(folder, dataclasses.replace(manifest, background=_background(files)))
+            index = Index.create(folder, manifest)
             for shard, file in zip(tqdm(shards, unit=" shards", desc="index", disable=None), files, strict=True):
                 index.add(list(bank.select(shard)), np.load(file), known_new=True)
             index.optimize()
+            index.calibrate(encode)
             index.close()
             index.publish(keep)
             shutil.rmtree(work)
-
-
-def _background(files: Sequence[Path]) -> float:
-    """Return the mean cosine of two questions, of a sample: by the length of the mean of unit vectors."""
-    sample = [np.load(file, mmap_mode="r")[:: max(1, len(files) // 8)] for file in files]
-    vectors = unit(np.concatenate(sample)) if files else np.zeros((0, 1))
-    count = len(vectors)
-    return float((np.square(vectors.sum(0)).sum() - count) / (count * (count - 1))) if count > 1 else 0.0
 
 
 def _prepare(work: Path, plan: dict[str, object]) -> None:

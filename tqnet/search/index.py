@@ -7,16 +7,21 @@ import uuid
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from tqnet.questions import Question
+from tqnet.search.calibration import unrelated_likeness
 from tqnet.search.engine import Place, SearchEngine
 from tqnet.search.figures import WIDTH, figure_records, filters_of_questions
 from tqnet.search.records import record_question, records, schema
 from tqnet.search.spelling import add_words, begin_words, known_words
 from tqnet.search.versions import IndexFolderError, Manifest, Versions, writing
+
+if TYPE_CHECKING:
+    from tqnet.search.build import Encode
 
 #: Folder of the figures in an export.
 _FIGURES = "figures"
@@ -66,6 +71,11 @@ class Index:
         manifest.open(files, schema(WIDTH), "figures").close()
         begin_words(files)
         return cls(folder, files.name)
+
+    def calibrate(self, encode: Encode) -> None:
+        """Find where the scale of likeness begins (`tqnet.search.calibration`)."""
+        self.manifest = replace(self.manifest, unrelated=unrelated_likeness(self.engine, encode))
+        self.manifest.save(self.files)
 
     def publish(self, keep: int | None = None) -> None:
         """Make this version the current one (`Versions.switch`)."""

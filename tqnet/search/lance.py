@@ -56,10 +56,9 @@ _SHARES = 256
 #: Records that are kept in memory: some 150 MB with vectors of 384 components.
 _KEPT = 50_000
 
-#: Words of several columns: oversampling of the best by the first column, its limit, and the records that are worth it.
+#: Words of several columns: oversampling of the best by the first column, and its limit.
 _DEEPER = 8
-_DEEPEST = 8192
-_LARGE = 200_000
+_DEEPEST = 2048
 
 _SCALAR_INDEXES: dict[str, BTree | Bitmap | LabelList] = {
     **{field: BTree() for field in ("id", *KEYS, "difficulty")},
@@ -276,7 +275,7 @@ class LanceEngine(SearchEngine):
         first, *others = queries
         deeper = _DEEPER * limit
         # LanceDB computes BM25 of records that are not indexed yet among themselves, after the filter.
-        feasible = snapshot.words_complete and self.count() > _LARGE and deeper <= _DEEPEST
+        feasible = snapshot.words_complete and deeper <= _DEEPEST
         sums = scores(first, where, deeper) if feasible else {}
         if len(sums) < deeper:  # score all
             every = BooleanQuery([(Occur.SHOULD, query) for query in queries])

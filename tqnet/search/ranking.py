@@ -6,8 +6,9 @@ import math
 import re
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 import numpy as np
 
@@ -28,8 +29,8 @@ WEIGHTS = (1.0, 0.5, 0.2, 0.4)
 #: The same for a query whose concepts are known.
 _KNOWN_WEIGHTS = (1.0, 0.5, 0.2, 1.5)
 
-#: Likeness below which a candidate is no result: what nonsense finds (``reproduce.benchmarks.floor``).
-FLOOR = 0.3
+#: Likeness below which a candidate is no result: that of what unrelated queries find (`tqnet.search.calibration`).
+FLOOR = 0.0
 
 #: Holes of formulas.
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -56,7 +57,10 @@ def text_features(query: str, texts: Sequence[str]) -> tuple[np.ndarray, np.ndar
 
 
 def likeness(
-    query: Question, candidates: Sequence[Candidate], features: np.ndarray, background: float = 0.0
+    query: Question,
+    candidates: Sequence[Candidate],
+    features: np.ndarray,
+    unrelated: Mapping[str, float] = MappingProxyType({}),
 ) -> np.ndarray:
     """Return each candidate's likeness without a model: the weighted mean of its features ``[candidates, 4]``.
 
@@ -66,8 +70,8 @@ def likeness(
     concepts if a candidate has some. If the query's are known, the share in common replaces the votes of the nearest.
 
     Args:
-        background: Mean cosine of two questions of the index. Scaled by it, the likeness of unrelated texts is about 0
-            and that of the same text 1, whatever the model and the source; the order stays.
+        unrelated: What unrelated queries find at best (`tqnet.search.calibration`). Scaled by it, the likeness of these
+            is 0 and that of the same text 1, whatever the model, the bank and the source; the order stays.
     """
     by_vector = any(candidate.cosine is not None for candidate in candidates)
     text = search_text(query)
@@ -78,8 +82,8 @@ def likeness(
         shared = [jaccard(set(query.knowledge), set(candidate.question.knowledge)) for candidate in candidates]
         features = np.column_stack([features[:, :-1], shared])
     weights /= weights.sum() or 1.0
-    unrelated = background * weights[0]
-    alike = (features @ weights - unrelated) / (1 - unrelated)
+    zero = unrelated.get("vectors" if by_vector else "words", 0.0)
+    alike = (features @ weights - zero) / (1 - zero)
     return with_figures(query, alike, [candidate.figure for candidate in candidates])
 
 
@@ -141,13 +145,13 @@ class Rank:
         score: A model that reads query and candidate together; None ranks by likeness.
         first: Candidates, by likeness, that the model scores; the others stay behind them.
         deadline: Seconds for the model, waiting included; None for no limit.
-        background: See :func:`likeness`.
+        unrelated: See :func:`likeness`.
     """
 
     score: Score | None = None
     first: int = 20
     deadline: float | None = None
-    background: float = 0.0
+    unrelated: Mapping[str, float] = field(default_factory=dict)
     _turn: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def __call__(self, query: Question, candidates: Sequence[Candidate]) -> list[Candidate] | None:
@@ -178,6 +182,6 @@ class Rank:
     def _by_likeness(self, query: Question, candidates: Sequence[Candidate]) -> tuple[list[Candidate], np.ndarray]:
         """Sort candidates by likeness; return them with their features in that order."""
         features = pair_features(query, candidates)
-        alike = likeness(query, candidates, features, self.background)
+        alike = likeness(query, candidates, features, self.unrelated)
         order = np.argsort(-alike, kind="stable")
         return [replace(candidates[row], likeness=float(alike[row])) for row in order], features[order]

@@ -202,7 +202,7 @@ class Searcher:
             duplicates: One of :data:`DUPLICATES`: show the questions that repeat the query beside the candidates, hide
                 them, or show them only, with those that differ in their numbers, whatever the filters.
             fold: Count candidates that are like a better one as one with it (`tqnet.search.folding`).
-            floor: Leave out candidates whose likeness is lower.
+            floor: Leave out candidates whose likeness is not above it.
             by: The sources to search, of :data:`SOURCES`.
             candidates: How many to retrieve, ``k`` at least.
             rerank: The re-rank stage; None keeps the order of ranking.
@@ -226,7 +226,7 @@ class Searcher:
         if rerank and rerank.student and query.question.difficulty is None:
             notes += (NO_DIFFICULTY,)
         ordered = retrieved if ranked is None else ranked
-        alike = [candidate for candidate in ordered if candidate.likeness is None or candidate.likeness >= floor]
+        alike = _above(floor, ordered)
         if ordered and not alike:
             notes += (NOTHING_SIMILAR,)
         results, dropped = select(alike)
@@ -234,7 +234,7 @@ class Searcher:
         is_cut = len(retrieved) >= wanted and len(alike) == len(ordered)
         if is_cut and offset and end >= len(groups):
             beyond = self._beyond(query, retrieved, where, by)
-            more, more_dropped = select([candidate for candidate in beyond if (candidate.likeness or floor) >= floor])
+            more, more_dropped = select(_above(floor, beyond))
             results, dropped, is_cut = [*results, *more], [*dropped, *more_dropped], False
             groups = folded(results) if fold else results
         if duplicates == "hide":
@@ -257,6 +257,10 @@ class Searcher:
             if retrieved is not None:
                 return retrieved
         return self._retrieve.retrieve(query.question, query.vector, n, where, by=by)
+
+
+def _above(floor: float, candidates: Sequence[Candidate]) -> list[Candidate]:
+    return [candidate for candidate in candidates if candidate.likeness is None or candidate.likeness > floor]
 
 
 def _is_figure_alone(question: Question) -> bool:

@@ -13,7 +13,7 @@ import logging
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -56,7 +56,7 @@ class Manifest(Place):
         digest: Of the model's files; None for an off-the-shelf encoder.
         width: Length of a vector.
         bank: Name of the indexed bank.
-        background: Mean cosine of two of its questions (`tqnet.search.ranking.likeness`).
+        unrelated: What unrelated queries find in it (`tqnet.search.calibration`).
         figures: Its figures have a table; not in an index of an older version.
     """
 
@@ -64,7 +64,7 @@ class Manifest(Place):
     digest: str | None
     width: int
     bank: str
-    background: float = 0.0
+    unrelated: dict[str, float] = field(default_factory=dict)
     figures: bool = False
     format: int = _FORMAT
     version: str = __version__

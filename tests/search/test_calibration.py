@@ -1,0 +1,66 @@
+"""Where the scale of likeness begins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.search.conftest import WIDTH
+from tqnet.questions import Question, QuestionBank
+from tqnet.search.build import build
+from tqnet.search.calibration import UNRELATED
+from tqnet.search.index import Index
+from tqnet.search.ranking import Rank
+from tqnet.search.searcher import NOTHING_SIMILAR, Searcher, typed_question
+from tqnet.search.versions import Manifest
+
+TOPICS = ["Find the area of a circle", "Solve the equation $x+1=2$", "How long is the side", "Where is the car now"]
+
+
+def encode(questions: Sequence[Question] | QuestionBank) -> np.ndarray:
+    """Vectors of a model that finds all texts much alike, and those of one beginning the same but for noise."""
+    vectors = []
+    for question in questions:
+        rng = np.random.default_rng(list(question.stem.encode()))
+        topic = np.random.default_rng(list(question.stem[:12].encode()))
+        vectors.append(2 + topic.normal(size=WIDTH) + 0.1 * rng.normal(size=WIDTH))
+    return np.stack(vectors)
+
+
+@pytest.fixture
+def searcher(tmp_path: Path) -> Searcher:
+    questions = [
+        Question(id=f"{topic}{number}", stem=f"{stem} number {number} of all.")
+        for topic, stem in enumerate(TOPICS)
+        for number in range(15)
+    ]
+    build(QuestionBank.from_questions(questions), encode, tmp_path / "index", Manifest("m", None, WIDTH, "bank"))
+    index = Index(tmp_path / "index")
+    return Searcher(index, encode, rank=Rank(unrelated=index.manifest.unrelated))
+
+
+@pytest.mark.parametrize("by", [("text", "vector"), ("text",)])
+def test_what_nobody_asks_finds_nothing(searcher: Searcher, by: tuple[str, ...]) -> None:
+    def answers(texts: Sequence[str]) -> list[int]:
+        queries = searcher.queries(list(map(typed_question, texts)), by)
+        return [len(searcher.answer(query, by=by, fold=False).candidates) for query in queries]
+
+    sentences = [line.strip() for text in UNRELATED.values() for line in text.strip().splitlines()]
+    assert len(sentences) == len(set(sentences)) == 60
+    results = np.array(answers(sentences))
+    assert (results > 0).sum() <= 4
+    assert min(answers([f"{stem} number 77 of all." for stem in TOPICS])) == 5
+
+
+def test_the_same_question_is_one(searcher: Searcher) -> None:
+    (query,) = searcher.queries([typed_question("Find the area of a circle number 3 of all.")])
+    first = searcher.answer(query, 1).known[0]
+    assert first.relation == "identical"
+    unscaled = replace(searcher, rank=Rank())
+    (nothing,) = searcher.queries([typed_question("Recipes for a birthday cake")])
+    assert NOTHING_SIMILAR in searcher.answer(nothing).notes
+    assert unscaled.answer(nothing).candidates
