@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 import uuid
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ import pyarrow.compute as pc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pymilvus import MilvusClient
 
 from tests.milvus_server import LocalServer
 from tests.search.conftest import BANK, QUESTIONS, VECTORS, WIDTH, encode
@@ -162,6 +164,18 @@ def test_an_index_and_its_replacement(manifest: Manifest, server: MilvusServer, 
     assert in_files[1].engine.count() == 60
     assert not any(map(server.has, first.manifest.collections.values()))
     assert not server.has(manifest.collection)
+
+
+def test_a_connection_ends_with_its_last_user(milvus: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[MilvusClient] = []
+    monkeypatch.setattr(MilvusClient, "close", lambda client: closed.append(client))
+    for ends_it in (False, True):
+        server = MilvusServer(milvus)
+        if ends_it:
+            server.close()
+        del server
+        gc.collect()
+    assert len(closed) == 2
 
 
 def test_out_of_the_server_and_back(manifest: Manifest, server: MilvusServer, tmp_path: Path) -> None:

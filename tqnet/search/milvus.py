@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -72,6 +73,8 @@ class MilvusServer:
         logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
         with self.clear_errors(collection):
             self._client = MilvusClient(uri=uri, token=os.environ.get(TOKEN, ""), timeout=_CONNECT, dedicated=True)
+        # The engine of a version that is replaced is still used by the searches that have begun (`Follower`).
+        self._end = weakref.finalize(self, self._client.close)
 
     def call(self, method: str, collection: str, **arguments: Any) -> Any:
         """Call ``MilvusClient.METHOD(collection, ...)``."""
@@ -110,8 +113,8 @@ class MilvusServer:
         self.call("drop_collection", collection)
 
     def close(self) -> None:
-        """End the connection."""
-        self._client.close()
+        """End the connection; when nobody uses it any more, it ends by itself."""
+        self._end()
 
 
 class MilvusEngine(SearchEngine):
