@@ -23,7 +23,7 @@ from tqnet.search.records import record_question
 from tqnet.search.searcher import Searcher, typed_question
 
 UNRELATED = Path(__file__).parents[2] / "assets" / "unrelated_queries.jsonl"
-_FLOORS = (FLOOR - 0.1, FLOOR - 0.05, FLOOR, FLOOR + 0.05, FLOOR + 0.1)
+_FLOORS = (FLOOR - 0.05, FLOOR, FLOOR + 0.05, FLOOR + 0.1)
 _QUESTIONS = 100
 
 
@@ -47,7 +47,7 @@ def shares(index: Index, unrelated: Sequence[str], seed: int = 0) -> dict[str, f
         "of the bank": np.array([best_likeness(searcher, text) for text in stems]),
     }
     return {
-        f"{kind}, floor {floor:.2f}": round(float((scores >= floor).mean()), 3)
+        f"{kind}, floor {floor:.2f}": round(float((scores > floor).mean()), 3)
         for floor in _FLOORS
         for kind, scores in best.items()
     }

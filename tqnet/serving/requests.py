@@ -60,7 +60,9 @@ class SearchBody(BaseModel):
         False, description="Search for the text as typed; otherwise its misspelt words are corrected, with a note"
     )
     floor: float | None = Field(
-        None, allow_inf_nan=False, description="Results of a lower evidence are left out; by default the server's"
+        None,
+        allow_inf_nan=False,
+        description="Results are left out whose evidence is not above it; by default the server's",
     )
     ids_only: bool = Field(False, description="Results with id and score alone")
     by: Literal["both", "text", "vector"] = Field("both", description="Search by words, vectors or both")
