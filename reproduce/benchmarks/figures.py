@@ -2,7 +2,7 @@
 
     python -m reproduce.benchmarks.figures INDEX [INDEX ...]
 
-Of figures of the split `valid`: the share whose first result has a figure of the same pixels, by kind of copy.
+Of figures of a split: the share whose first result has a figure of the same pixels, by kind of copy.
 """
 
 from __future__ import annotations
@@ -60,14 +60,15 @@ COPIES: dict[str, Callable[[Image.Image], Image.Image]] = {
 def main() -> None:
     parser = make_parser(__doc__)
     parser.add_argument("index", nargs="+", help="folders of tqnet index")
+    parser.add_argument("--split", default="valid", help="of the questions whose figures are sent (valid)")
     parser.add_argument("--figures", type=int, default=100, metavar="N", help="at most this many, at random")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
-    shares = {folder: first_shares(open_index(folder), args.figures, args.seed) for folder in args.index}
+    shares = {folder: first_shares(open_index(folder), args.split, args.figures, args.seed) for folder in args.index}
     print(json.dumps(shares, indent=1))
 
 
-def first_shares(index: Index, most: int, seed: int) -> dict[str, float]:
+def first_shares(index: Index, split: str, most: int, seed: int) -> dict[str, float]:
     """Return kind of copy and number of figures -> share whose first result has the figure."""
     options = IndexModelOptions()
     model = options.open_model(index)
@@ -75,7 +76,7 @@ def first_shares(index: Index, most: int, seed: int) -> dict[str, float]:
     rank = Rank(unrelated=index.manifest.unrelated)
     searcher = Searcher(index, encode, reads_figures=model.config.reads_images, rank=rank)
     bank = index_bank(index.engine)
-    paths = sorted({path for question in bank if question.split == "valid" for path in question.images})
+    paths = sorted({path for question in bank if question.split == split for path in question.images})
     chosen = np.random.default_rng(seed).permutation(paths)[:most].tolist()
     shares: dict[str, list[bool]] = {kind: [] for kind in COPIES}
     with tempfile.TemporaryDirectory() as folder:

@@ -157,9 +157,10 @@ def test_a_batch_leaves_room_for_others(client_of: ClientOf, index_folder: Path)
     assert any(answer["status"] == 200 for answer in answers["answers"])
 
 
-def test_pages_elsewhere_may_ask_if_they_are_named(client_of: ClientOf, index_folder: Path) -> None:
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE"])
+def test_pages_elsewhere_may_ask_if_they_are_named(client_of: ClientOf, index_folder: Path, method: str) -> None:
     named, other = "https://school.example", "https://other.example"
-    asking = {"Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "x-api-key,content-type"}
+    asking = {"Access-Control-Request-Method": method, "Access-Control-Request-Headers": "x-api-key,content-type"}
     client = client_of(index_folder, origins=(named,), api_key="k")
     for origin, allowed in ((named, named), (other, None)):
         answers = [
