@@ -73,13 +73,13 @@ class Query:
     Attributes:
         vector: ``[width]``; None to search by text alone.
         notes: For the user, such as that figures were not read.
-        known: It is a question of the index, whose candidates may be precomputed.
+        is_indexed: It is a question of the index, whose candidates may be precomputed.
     """
 
     question: Question
     vector: np.ndarray | None = None
     notes: tuple[str, ...] = ()
-    known: bool = False
+    is_indexed: bool = False
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class Searcher:
         rows = self.index.engine.get([id]).to_pylist()
         if not rows:
             raise UnknownIdError(f"id: the index has no question {id!r}")
-        return Query(record_question(rows[0]), np.array(rows[0]["vector"], dtype=np.float32), known=True)
+        return Query(record_question(rows[0]), np.array(rows[0]["vector"], dtype=np.float32), is_indexed=True)
 
     def queries(
         self, questions: Sequence[Question], by: Sequence[str] = SOURCES, *, correct: bool = False
@@ -252,7 +252,7 @@ class Searcher:
         return (self.rank and replace(self.rank, score=None)(query.question, rest)) or rest
 
     def _retrieved(self, query: Query, n: int, where: Sequence[Filter], by: Sequence[str]) -> Retrieved:
-        if query.known and not where and set(by) == set(SOURCES) and self.merging == "score":
+        if query.is_indexed and not where and set(by) == set(SOURCES) and self.merging == "score":
             retrieved = precomputed_candidates(self.index, query.question.id, n)
             if retrieved is not None:
                 return retrieved
