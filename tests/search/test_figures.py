@@ -101,7 +101,6 @@ def ids(answer: Answer) -> list[str]:
 
 
 def figure_ids(index: Index) -> list[str]:
-    assert index.figures is not None
     return sorted(id for table in index.figures.scan(["id"]) for id in table["id"].to_pylist())
 
 
@@ -190,19 +189,6 @@ def test_writes_keep_the_figures_in_step(index: Index, questions: list[Question]
         restore(tmp_path / "out", tmp_path / "third")
 
 
-def test_an_index_of_an_older_version(index: Index, questions: list[Question], tmp_path: Path) -> None:
-    replace(index.manifest, figures=False).save(index.files)
-    older = Index(index.folder)
-    older.put(questions[:3], encode_text(questions[:3]))
-    older.delete(["q04"])
-    with pytest.raises(QueryError, match="reads no figures; give a text"):
-        search(older, questions[1].images[0])
-    assert "the text alone" in search(older, questions[1].images[0], "Find the area.").notes[0]
-    older.export(tmp_path / "out")
-    again = restore(tmp_path / "out", tmp_path / "again")
-    assert figure_ids(again) == expected_ids([question for question in questions if question.id != "q04"])
-
-
 def test_figures_without_looks(index: Index, tmp_path: Path) -> None:
     blank = np.full((40, 60, 3), 255, np.uint8)
     assert not describe(blank).any()
@@ -211,5 +197,4 @@ def test_figures_without_looks(index: Index, tmp_path: Path) -> None:
     assert answer.candidates == []
     assert "nothing similar in this bank" in answer.notes
     assert search(index, str(tmp_path / "gone.png")).candidates == []
-    assert index.figures is not None
     assert Looks.read(index.figures, [str(tmp_path / "gone.png")]).cosines({"q01": 1}) == {"q01": -1}

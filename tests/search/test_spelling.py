@@ -135,13 +135,6 @@ def test_a_restored_index_counts_anew(index: Index, tmp_path: Path) -> None:
     assert restore(tmp_path / "out", tmp_path / "again").words == words
 
 
-def test_an_index_of_an_older_version_corrects_nothing(index: Index) -> None:
-    (index.files / "words.json").unlink()
-    assert query(index, "Evaluate teh intergal").question.stem == "Evaluate teh intergal"
-    index.put(QUESTIONS[:1], encode(QUESTIONS[:1]))
-    assert not index.words  # rather than some
-
-
 def test_the_rarest_words_of_too_many_are_dropped(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spelling, "_MOST", 6)
     index.put(QUESTIONS[:1], encode(QUESTIONS[:1]))

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from tqnet.questions import Question
 from tqnet.search.calibration import unrelated_likeness
-from tqnet.search.engine import Place, SearchEngine
+from tqnet.search.engine import Place
 from tqnet.search.figures import WIDTH, figure_records, filters_of_questions
 from tqnet.search.records import record_question, records, schema
 from tqnet.search.spelling import add_words, begin_words, known_words
@@ -36,7 +36,7 @@ class Index:
     Attributes:
         files: Folder of the version.
         engine: Holds its questions.
-        figures: Holds their figures (`tqnet.search.figures`); None in an index of an older version.
+        figures: Holds their figures (`tqnet.search.figures`).
         written: When the list of versions had been written (`Versions.written`).
 
     Raises:
@@ -50,7 +50,7 @@ class Index:
         self.files = folder / self.version
         self.manifest = Manifest.load(self.files)
         self.engine = self.manifest.open(self.files)
-        self.figures = self.manifest.open(self.files, table="figures") if self.manifest.figures else None
+        self.figures = self.manifest.open(self.files, table="figures")
 
     @classmethod
     def create(cls, folder: Path, manifest: Manifest) -> Index:
@@ -65,7 +65,6 @@ class Index:
         files.mkdir()
         if manifest.engine == "milvus":
             manifest = replace(manifest, records=f"{manifest.collection}_{uuid.uuid4().hex}")
-        manifest = replace(manifest, figures=True)
         manifest.save(files)  # first, so that a collection can always be traced to its folder
         manifest.open(files, schema(manifest.width)).close()
         manifest.open(files, schema(WIDTH), "figures").close()
@@ -119,39 +118,32 @@ class Index:
 
     def delete(self, ids: Collection[str]) -> int:
         """Remove questions and their figures; return how many existed."""
-        if self.figures:
-            self.figures.remove(list(filters_of_questions(ids)))  # first: what a killed run leaves is deleted again
+        self.figures.remove(list(filters_of_questions(ids)))  # first: what a killed run leaves is deleted again
         return self.engine.delete(ids)
 
     def optimize(self) -> None:
         """Bring the indexes of all tables up to date (`SearchEngine.optimize`)."""
-        for engine in self._engines:
+        for engine in (self.engine, self.figures):
             engine.optimize()
 
     def close(self) -> None:
         """Close the connections to a server."""
-        for engine in self._engines:
+        for engine in (self.engine, self.figures):
             engine.close()
 
     def export(self, folder: Path) -> int:
         """Write it to the new ``folder``, for :func:`restore`; return the number of questions."""
         count = self.engine.export(folder)
-        if self.figures:
-            self.figures.export(folder / _FIGURES)
+        self.figures.export(folder / _FIGURES)
         self.manifest.save(folder)
         return count
-
-    @property
-    def _engines(self) -> list[SearchEngine]:
-        return [self.engine, *([self.figures] if self.figures else [])]
 
     def _write_beside(self, questions: Sequence[Question], table: pa.Table, known_new: bool = False) -> None:
         """Write words and figures, before the questions: a run that is killed in between is repeated."""
         add_words(self.files, questions)  # twice rather than never
-        if self.figures:
-            if not known_new:
-                self.figures.remove(list(filters_of_questions(table["id"].to_pylist())))
-            self.figures.add(figure_records(table), known_new=True)
+        if not known_new:
+            self.figures.remove(list(filters_of_questions(table["id"].to_pylist())))
+        self.figures.add(figure_records(table), known_new=True)
 
     def _records(self, questions: Sequence[Question], vectors: np.ndarray) -> pa.Table:
         if vectors.shape[1:] != (self.manifest.width,):
@@ -160,7 +152,7 @@ class Index:
 
     @property
     def words(self) -> Mapping[str, int]:
-        """Word -> number of questions with it (`tqnet.search.spelling`); none in an index of an older version."""
+        """Word -> number of questions with it (`tqnet.search.spelling`)."""
         return known_words(self.files)
 
     def states(self, ids: Sequence[str] | None = None) -> dict[str, tuple[str, str]]:
@@ -175,7 +167,7 @@ class Index:
 
 
 def restore(exported: Path, folder: Path, place: Place | None = None, *, wait: float = 0) -> Index:
-    """Make an index at ``folder`` from what :meth:`Index.export` wrote; read figures that an older version left out.
+    """Make an index at ``folder`` from what :meth:`Index.export` wrote.
 
     Args:
         place: For its records; by default files in ``folder``, wherever they came from.
@@ -194,13 +186,9 @@ def restore(exported: Path, folder: Path, place: Place | None = None, *, wait: f
         try:
             index = Index.create(folder, manifest)
             index.engine.restore(exported)
-            has_figures = (exported / _FIGURES).is_dir()
-            if index.figures and has_figures:
-                index.figures.restore(exported / _FIGURES)
-            for table in index.engine.scan():
+            index.figures.restore(exported / _FIGURES)
+            for table in index.engine.scan(["question", "images"]):
                 add_words(index.files, map(record_question, table.to_pylist()))
-                if index.figures and not has_figures:
-                    index.figures.add(figure_records(table), known_new=True)
             index.optimize()
             index.publish()
         except BaseException:

@@ -50,7 +50,6 @@ NOTHING_SIMILAR = "nothing similar in this bank"
 NO_DIFFICULTY = "student has no effect: the query has no difficulty (for a typed one, give difficulty)"
 
 #: Notes of queries whose figures the model does not read, by what is searched.
-_UNREAD = "the model of this index reads no figures: the text alone is searched"
 _LOOKS = "the model of this index reads no figures: the text is searched, and figures that look like the query's"
 _LOOKS_ALONE = "the model of this index reads no figures: only figures that look like the query's are searched for"
 
@@ -158,11 +157,8 @@ class Searcher:
             QueryError: A question has figures alone, and they cannot be searched by.
         """
         encode = self.encode if "vector" in by else None
-        if any(map(_is_figure_alone, questions)):
-            if "vector" not in by:
-                raise QueryError("figures have no text to be searched by; search by vector, or give a text")
-            if not (self.reads_figures or self.index.figures):
-                raise QueryError("the model of this index reads no figures; give a text")
+        if "vector" not in by and any(map(_is_figure_alone, questions)):
+            raise QueryError("figures have no text to be searched by; search by vector, or give a text")
         queries = [self._corrected(question) if correct else Query(question) for question in questions]
         if encode is None:
             yield from queries
@@ -173,7 +169,7 @@ class Searcher:
             elif _is_figure_alone(query.question):
                 yield replace(query, notes=(*query.notes, _LOOKS_ALONE))
             else:
-                yield replace(query, vector=vector, notes=(*query.notes, _LOOKS if self.index.figures else _UNREAD))
+                yield replace(query, vector=vector, notes=(*query.notes, _LOOKS))
 
     def _corrected(self, question: Question) -> Query:
         stem = corrected(question.stem, self.index.words)

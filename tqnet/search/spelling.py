@@ -57,11 +57,8 @@ def begin_words(folder: Path) -> None:
 def add_words(folder: Path, questions: Iterable[Question]) -> None:
     """Count the words of ``questions`` (stem, options, names of concepts) in the file of a version.
 
-    Without a file none is made: it would lack the words of earlier questions. Counts only grow: a question that is
-    replaced counts again, and one that is deleted is still counted.
+    Counts only grow: a question that is replaced counts again, and one that is deleted is still counted.
     """
-    if not (folder / _FILE).exists():
-        return
     counts = Counter(known_words(folder))
     for question in questions:
         names = (name for path in question.knowledge for name in path)
@@ -70,13 +67,10 @@ def add_words(folder: Path, questions: Iterable[Question]) -> None:
 
 
 def known_words(folder: Path) -> Mapping[str, int]:
-    """Return word -> number of questions from the file of a version; none if it is missing."""
+    """Return word -> number of questions from the file of a version."""
     file = folder / _FILE
-    try:
-        status = file.stat()
-        return _read(file, status.st_ino, status.st_mtime_ns)
-    except FileNotFoundError:
-        return {}
+    status = file.stat()
+    return _read(file, status.st_ino, status.st_mtime_ns)
 
 
 @lru_cache(2)  # of a server: the current version and the next

@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 _LIST, MANIFEST = "index.json", "manifest.json"
 
 #: Increased when older indexes can no longer be read.
-_FORMAT = 3
+_FORMAT = 4
 
 #: In place of a version's name: the one that was current before.
 PREVIOUS = "previous"
@@ -57,7 +57,6 @@ class Manifest(Place):
         width: Length of a vector.
         bank: Name of the indexed bank.
         unrelated: What unrelated queries find in it (`tqnet.search.calibration`).
-        figures: Its figures have a table; not in an index of an older version.
     """
 
     model: str
@@ -65,7 +64,6 @@ class Manifest(Place):
     width: int
     bank: str
     unrelated: dict[str, float] = field(default_factory=dict)
-    figures: bool = False
     format: int = _FORMAT
     version: str = __version__
 

@@ -231,7 +231,7 @@ class SearchService:
 
         Raises:
             UnknownIdError: The index has no such question.
-            QueryError: Figures alone, which the model cannot read.
+            QueryError: Figures alone, to be searched by text.
             EngineError, IndexFolderError: The index cannot be read.
         """
         searcher = self._follower.current()

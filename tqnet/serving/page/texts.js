@@ -145,12 +145,10 @@ const CHINESE = {
   "integral": "积分",
   "sum": "求和",
   // From the server.
-  "the model of this index reads no figures: the text alone is searched": "本索引的模型不读插图：只检索文字",
   "the model of this index reads no figures: the text is searched, and figures that look like the query's":
     "本索引的模型不读插图：检索文字和外观相似的图形",
   "the model of this index reads no figures: only figures that look like the query's are searched for":
     "本索引的模型不读插图：只检索外观相似的图形",
-  "the model of this index reads no figures; give a text": "本索引的模型不读插图；请输入文字",
   "nothing similar in this bank": "题库中没有相似的题目",
   "there was no time to rank: this is the order of retrieval": "来不及排序：按初步检索的顺序显示",
   "student has no effect: the query has no difficulty (for a typed one, give difficulty)":
