@@ -53,8 +53,8 @@ _WIDE = 0.25
 #: Filters whose share is cached.
 _SHARES = 256
 
-#: Records that are kept in memory: some 150 MB with vectors of 384 components.
-_KEPT = 50_000
+#: Records that are kept in memory: some 120 MB with vectors of 384 components.
+_KEPT = 30_000
 
 #: Words of several columns: oversampling of the best by the first column, and its limit.
 _DEEPER = 8
