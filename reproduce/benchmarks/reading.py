@@ -52,8 +52,8 @@ def main() -> None:
                     if label is None:
                         sheet[query["text"], result.id] = line(query["text"], result)
                 # Fewer than five results are better than others that are not similar.
-                shares[f"{query['language']}: {way}"].append(labels.count(True) / max(1, len(labels)))
-                shares[f"{query['language']}: {way}, results"].append(len(labels))
+                shares[f"{query['bank']}: {way}"].append(labels.count(True) / max(1, len(labels)))
+                shares[f"{query['bank']}: {way}, results"].append(len(labels))
     if args.sheet:
         lines = [sheet[key] for key in sorted(sheet)]
         order = np.random.default_rng(0).permutation(len(lines))
