@@ -29,7 +29,7 @@ ASSETS = Path(__file__).parents[2] / "assets"
 QUERIES, JUDGEMENTS = ASSETS / "reading_queries.jsonl", ASSETS / "reading_judgements.jsonl"
 
 WAYS = {"both": ("text", "vector"), "words": ("text",), "vectors": ("vector",)}
-_K = 5
+_K, _FLOORS = 5, (0.0, 0.1, 0.2, 0.3)
 
 
 def main() -> None:
@@ -39,6 +39,7 @@ def main() -> None:
     args = parser.parse_args()
     judged = {(row["text"], row["result"]): row["similar"] for row in read(JUDGEMENTS)}
     shares: dict[str, list[float]] = defaultdict(list)
+    above: dict[str, list[bool]] = defaultdict(list)
     sheet: dict[tuple[str, str], dict[str, Any]] = {}
     for index in map(open_index, args.index):
         searcher = SearcherOptions().searcher(index, Rank(unrelated=index.manifest.unrelated))
@@ -47,10 +48,14 @@ def main() -> None:
                 continue
             for way, by in WAYS.items():
                 results = first_results(searcher, query["text"], by)
-                labels = [judged.get((query["text"], result.id)) for result in results]
-                for result, label in zip(results, labels, strict=True):
+                labels = [judged.get((query["text"], result.id)) for result, _ in results]
+                for (result, likeness), label in zip(results, labels, strict=True):
                     if label is None:
                         sheet[query["text"], result.id] = line(query["text"], result)
+                    elif way == "both":
+                        for floor in _FLOORS:
+                            if likeness > floor:
+                                above[f"{query['bank']}: above {floor:.1f}"].append(label)
                 # Fewer than five results are better than others that are not similar.
                 shares[f"{query['bank']}: {way}"].append(labels.count(True) / max(1, len(labels)))
                 shares[f"{query['bank']}: {way}, results"].append(len(labels))
@@ -60,15 +65,16 @@ def main() -> None:
         with atomic(args.sheet) as temporary:
             temporary.write_text("".join(json.dumps(lines[at], ensure_ascii=False) + "\n" for at in order))
     measured = {name: round(float(np.mean(values)), 3) for name, values in sorted(shares.items())}
+    measured |= {f"{name} ({len(labels)})": round(float(np.mean(labels)), 3) for name, labels in sorted(above.items())}
     print(json.dumps(measured | {"results without a judgement": len(sheet)}, indent=1))
 
 
-def first_results(searcher: Searcher, text: str, by: Sequence[str]) -> list[Question]:
-    """Return the questions that a page would show first, those that repeat the query among them."""
+def first_results(searcher: Searcher, text: str, by: Sequence[str]) -> list[tuple[Question, float]]:
+    """Return the questions that a page would show first, with likeness; those that repeat the query have 1."""
     query = next(searcher.queries([typed_question(text)], by, correct=True))
     answer = searcher.answer(query, _K, by=by)
-    known = [repeat.question for repeat in answer.known]
-    return [*known, *(candidate.question for candidate in answer.candidates)][:_K]
+    known = [(repeat.question, 1.0) for repeat in answer.known]
+    return [*known, *((candidate.question, candidate.likeness or 0.0) for candidate in answer.candidates)][:_K]
 
 
 def line(text: str, result: Question) -> dict[str, Any]:
