@@ -5,9 +5,11 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -210,6 +212,28 @@ def test_what_was_acknowledged_outlives_the_process(tmp_path: Path) -> None:
     other.join(60)
     assert other.exitcode == -signal.SIGKILL
     assert LanceEngine(tmp_path / "lance").count() == 69
+
+
+@pytest.mark.parametrize("kept", [1000, 3])
+def test_lance_keeps_what_searches_have_read(kept: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lance, "_KEPT", kept)
+    engine = EMBEDDED["lance"](tmp_path)
+    engine.add(records(QUESTIONS, VECTORS))
+    asked: list[Sequence[str]] = []
+    run = lance._Snapshot.run
+
+    def counted(snapshot: Any, query: Any, columns: Sequence[str]) -> Any:
+        asked.append(columns)
+        return run(snapshot, query, columns)
+
+    monkeypatch.setattr(lance._Snapshot, "run", counted)
+    first, again = (engine.by_vector(VECTORS[7], 5, (), ["stem", "content"]) for _ in range(2))
+    assert [(hit.id, hit.score, hit.row["stem"]) for hit in first] == [
+        (hit.id, hit.score, hit.row["stem"]) for hit in again
+    ]
+    assert len(asked) == (3 if kept == 1000 else 4)
+    engine.put(records([replace(QUESTIONS[7], stem="Something else")], VECTORS[7:8]))
+    assert engine.by_vector(VECTORS[7], 5, (), ["stem", "content"])[0].row["stem"] == "something else"
 
 
 def test_lance_finds_the_best_of_two_fields_without_scoring_all(

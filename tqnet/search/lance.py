@@ -44,8 +44,8 @@ GRAPH = 400_000
 _PROBES = 30
 #: Oversampling of the one-bit candidates whose full vectors are then compared.
 _REFINE = 10
-#: Size of the list that a graph is walked with, as a multiple of the limit; less than 64 finds little.
-_EF, _LEAST_EF = 1, 64
+#: Least size of the list that a graph is walked with: shorter ones miss neighbours.
+_EF = 64
 
 #: From this share of matching records on, a filter is applied after the vector search, which finds more instead:
 #: listing the records in a range takes the longer the more there are.
@@ -207,7 +207,7 @@ class LanceEngine(SearchEngine):
                 # As many candidates as `k` needs, even if a few more than `k` are listed.
                 search = search.nprobes(_PROBES).refine_factor(math.ceil(_REFINE * k / limit))
             else:
-                search = search.ef(max(_LEAST_EF, _EF * limit))  # less than the limit is an error
+                search = search.ef(max(_EF, 2 * limit))
             search = _filtered(search, where, limit)
             table = snapshot.run(search if prefilter else search.postfilter(), ("_rowid", "_distance"))
             rows = snapshot.read(table["_rowid"].to_pylist(), (*read, "vector"))
