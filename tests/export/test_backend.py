@@ -10,7 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from torch import nn
 
+from tqnet.cli.groups import BackendOptions
 from tqnet.export.encoder import ExportedEncoder, ExportError, Manifest, open_encoder
 from tqnet.modeling.model import TQNetModel
 
@@ -51,6 +54,18 @@ def test_another_precision_is_computed_by_the_model(folder: Path) -> None:
     assert isinstance(open_encoder(str(folder), precision="bf16"), TQNetModel)
     with pytest.raises(ExportError, match="is in fp32, but --precision is bf16"):
         open_encoder(str(folder), "openvino", precision="bf16")
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_commands_cast_weights_once_to_the_same_vectors(folder: Path, precision: str) -> None:
+    shutil.rmtree(folder / "openvino")
+    options = BackendOptions(precision=precision, device="cpu")
+    found = options.open_encoder(str(folder))
+    assert {layer.weight.dtype for layer in found.modules() if isinstance(layer, nn.Linear)} == {
+        torch.bfloat16 if precision == "bf16" else torch.float32
+    }
+    vector = open_encoder(str(folder)).encode("Find $x$.", precision=precision, device="cpu")
+    np.testing.assert_array_equal(found.encode("Find $x$.", **options.settings), vector)
 
 
 def test_a_stale_export_is_passed_over_or_refused(folder: Path, caplog: pytest.LogCaptureFixture) -> None:

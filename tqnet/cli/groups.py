@@ -81,12 +81,15 @@ class BackendOptions(EncodingOptions):
     )
 
     def open_encoder(self, source: str, one_at_a_time: bool = False) -> QuestionEncoder | ExportedEncoder:
-        """Load a model, or an export of it, which a line on stderr names; see :mod:`tqnet.export.encoder`."""
+        """Load a model, to be called with `settings`, or an export, which a line on stderr names (`tqnet.export`)."""
         from tqnet.export.encoder import ExportedEncoder, open_encoder
+        from tqnet.modeling.encode import cast_once
 
         encoder = open_encoder(source, self.backend, self.device, self.precision, one_at_a_time)
         if isinstance(encoder, ExportedEncoder):
             print(f"tqnet: vectors by the export {encoder.folder} ({encoder.manifest.precision})", file=sys.stderr)
+        elif self.chosen_precision == "bf16":
+            cast_once(encoder)
         return encoder
 
 

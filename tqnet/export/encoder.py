@@ -22,7 +22,7 @@ from tqnet.evaluation.sources import ENCODER, open_source
 from tqnet.export.graphs import FIGURES, FUSED, TEXT, without_telemetry
 from tqnet.files import content_digest
 from tqnet.libraries import precision as resolved
-from tqnet.modeling.encode import Batch, CellCache, accelerator, cast_once, encode_by
+from tqnet.modeling.encode import Batch, CellCache, accelerator, encode_by
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.modeling.visual import figure_slots
@@ -296,7 +296,7 @@ def open_encoder(
         backend: ``torch`` (the model itself), ``openvino``, ``onnx`` or ``auto``, which takes an export beside the
             weights if its library is installed, the device is the CPU, and no other precision is requested. A stale
             export is skipped with a warning, and so is one that has not passed the comparison with PyTorch.
-        precision: ``auto``, ``fp32`` or ``bf16``: what the model is to be called with from now on.
+        precision: ``auto``, ``fp32`` or ``bf16``.
         one_at_a_time: See :class:`ExportedEncoder`.
 
     Raises:
@@ -338,8 +338,4 @@ def open_encoder(
                 skipped.append(str(error))
     if skipped:
         log.warning("%s; using %s", "; ".join(skipped), encoder or "PyTorch")
-    if encoder is None:
-        encoder = open_source(source)
-        if on_cpu and resolved(precision, device) == "bf16":
-            cast_once(encoder)
-    return encoder
+    return encoder or open_source(source)
