@@ -73,7 +73,7 @@ def first_shares(index: Index, split: str, most: int, seed: int) -> dict[str, fl
     options = IndexModelOptions()
     model = options.open_model(index)
     encode = partial(model.encode, **options.settings)
-    rank = Rank(unrelated=index.manifest.unrelated)
+    rank = Rank()
     searcher = Searcher(index, encode, reads_figures=model.config.reads_images, rank=rank)
     bank = index_bank(index.engine)
     paths = sorted({path for question in bank if question.split == split for path in question.images})

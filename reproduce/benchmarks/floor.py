@@ -38,7 +38,7 @@ def main() -> None:
 
 def shares(index: Index, unrelated: Sequence[str], seed: int = 0) -> dict[str, float]:
     """Return the share of queries with a result by kind of query and floor."""
-    searcher = SearcherOptions().searcher(index, Rank(unrelated=index.manifest.unrelated))
+    searcher = SearcherOptions().searcher(index, Rank())
     rows = [row for table in index.engine.scan(["question", "images"]) for row in table.to_pylist()]
     chosen = np.random.default_rng(seed).permutation(len(rows))
     stems = [stem for number in chosen if (stem := record_question(rows[number]).stem.strip())][:_QUESTIONS]

@@ -42,7 +42,7 @@ def main() -> None:
     above: dict[str, list[bool]] = defaultdict(list)
     sheet: dict[tuple[str, str], dict[str, Any]] = {}
     for index in map(open_index, args.index):
-        searcher = SearcherOptions().searcher(index, Rank(unrelated=index.manifest.unrelated))
+        searcher = SearcherOptions().searcher(index, Rank())
         for query in read(QUERIES):
             if query["bank"] != index.manifest.bank:
                 continue

@@ -18,10 +18,11 @@ from collections.abc import Iterable, Mapping
 from reproduce.benchmarks.harness import make_parser
 from tqnet.cli.index import open_index
 from tqnet.questions import Question, load_bank
+from tqnet.search.background import latin_words
 from tqnet.search.index import Index
 from tqnet.search.records import record_question
 from tqnet.search.searcher import typed_question
-from tqnet.search.spelling import corrected, prose_words
+from tqnet.search.spelling import corrected
 
 _SHORTEST = 4
 _LISTED = 20
@@ -38,8 +39,8 @@ def main() -> None:
     stems = sorted(_english_stems(_questions(index)))
     queries = random.Random(args.seed).sample(stems, min(args.queries, len(stems)))
     measured = {
-        f"misspelt queries of {index.manifest.bank}": restored(queries, index.words, args.seed),
-        f"right words of {others.name}": changed(_english_stems(others), index.words),
+        f"misspelt queries of {index.manifest.bank}": restored(queries, index.background.words, args.seed),
+        f"right words of {others.name}": changed(_english_stems(others), index.background.words),
     }
     print(json.dumps(measured, indent=1))
 
@@ -58,11 +59,11 @@ def restored(stems: Iterable[str], counts: Mapping[str, int], seed: int) -> dict
     """Misspell one or two words of each stem and count what becomes of them."""
     chance, fates = random.Random(seed), Counter[str]()
     for stem in stems:
-        words = [word for word in prose_words(stem) if len(word[0]) >= _SHORTEST]
+        words = [word for word in latin_words(stem) if len(word[0]) >= _SHORTEST]
         chosen = sorted(chance.sample(words, min(len(words), chance.randint(1, 2))), key=re.Match.start)
         wrong = [_misspelt(word[0], chance) for word in chosen]
-        after = [word[0] for word in prose_words(corrected(_replaced(stem, chosen, wrong), counts))]
-        places = [list(map(re.Match.start, prose_words(stem))).index(word.start()) for word in chosen]
+        after = [word[0] for word in latin_words(corrected(_replaced(stem, chosen, wrong), counts))]
+        places = [list(map(re.Match.start, latin_words(stem))).index(word.start()) for word in chosen]
         for place, word, typed in zip(places, chosen, wrong, strict=True):
             known = typed.lower() in counts
             fate = {word[0]: "restored", typed: "left"}.get(after[place], "changed to another word")
@@ -96,7 +97,7 @@ def changed(stems: Iterable[str], counts: Mapping[str, int]) -> dict[str, object
     """Count the words that are changed, though they are right."""
     total, changes = 0, Counter[str]()
     for stem in stems:
-        before, after = ([word[0] for word in prose_words(text)] for text in (stem, corrected(stem, counts)))
+        before, after = ([word[0] for word in latin_words(text)] for text in (stem, corrected(stem, counts)))
         total += len(before)
         changes.update(f"{a} -> {b}" for a, b in zip(before, after, strict=True) if a != b)
     return {

@@ -83,7 +83,7 @@ def test_the_whole_way(
 
 def test_labels_that_follow_from_the_evidence_leave_it_its_doubts(tiny_model: TQNetModel) -> None:
     model = MultiTaskRanker(CrossEncoder(copy.deepcopy(tiny_model), 64), (1.0, 1.0, 1.0), entropy_floor=0.8)
-    evidence = np.linspace([0, 0, 0, 0], [1, 0, 0, 0], 40, dtype=np.float32)
+    evidence = np.linspace([0, 0, 0, 0, 0], [1, 0, 0, 0, 0], 40, dtype=np.float32)
     model.calibrate(evidence, np.arange(40) >= 20)
     assert model.cross.head.scale == SUREST
 

@@ -40,7 +40,7 @@ def searcher(tmp_path: Path) -> Searcher:
     ]
     build(QuestionBank.from_questions(questions), encode, tmp_path / "index", Manifest("m", None, WIDTH, "bank"))
     index = Index(tmp_path / "index")
-    return Searcher(index, encode, rank=Rank(unrelated=index.manifest.unrelated))
+    return Searcher(index, encode, rank=Rank())
 
 
 @pytest.mark.parametrize("by", [("text", "vector"), ("text",)])
@@ -60,7 +60,7 @@ def test_the_same_question_is_one(searcher: Searcher) -> None:
     (query,) = searcher.queries([typed_question("Find the area of a circle number 3 of all.")])
     first = searcher.answer(query, 1).known[0]
     assert first.relation == "identical"
-    unscaled = replace(searcher, rank=Rank())
     (nothing,) = searcher.queries([typed_question("Recipes for a birthday cake")])
     assert NOTHING_SIMILAR in searcher.answer(nothing).notes
-    assert unscaled.answer(nothing).candidates
+    replace(searcher.index.background, unrelated={}).save(searcher.index.files)
+    assert searcher.answer(nothing).candidates

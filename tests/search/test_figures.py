@@ -91,7 +91,7 @@ def index(request: pytest.FixtureRequest, questions: list[Question], tmp_path: P
 
 
 def search(index: Index, figure: str, text: str = "", *where: str, rank: Rank | None = None) -> Answer:
-    searcher = Searcher(index, encode_text, rank=rank or Rank(unrelated=index.manifest.unrelated))
+    searcher = Searcher(index, encode_text, rank=rank or Rank())
     (query,) = searcher.queries([typed_question(text, [figure])])
     return searcher.answer(query, 10, list(map(read_filter, where)), fold=False)
 

@@ -16,9 +16,10 @@ from torch.nn import functional as F
 from tests.search.conftest import new_lance
 from tqnet.modeling.model import TQNetModel
 from tqnet.questions import QuestionBank, Similarity
+from tqnet.search.background import Words
 from tqnet.search.ranker import CrossEncoder, TaskExperts
 from tqnet.search.ranker_data import TASKS, ExercisePairs, PairViews, Sources, confident, made_pairs
-from tqnet.search.ranking import FEATURES, pair_features
+from tqnet.search.ranking import FEATURES, pair_features, search_text
 from tqnet.search.records import records
 from tqnet.search.retrieval import Retriever
 
@@ -75,7 +76,7 @@ def test_a_saved_ranker_is_loaded(cross: CrossEncoder, tiny_bank: QuestionBank, 
     cross.save_pretrained(folder)
     loaded = CrossEncoder.from_pretrained(folder, "cpu")
     assert (loaded.length, loaded.searched_by, loaded.training) == (120, None, False)
-    features = np.array([[0.5, 0.0, 0.3, 0.2], [0.7, 1.0, 0.0, 0.0]])
+    features = np.array([[0.5, 0.0, 0.3, 0.2, 0.1], [0.7, 1.0, 0.0, 0.0, 0.4]])
     np.testing.assert_allclose(loaded.probabilities(pairs, features), cross.probabilities(pairs, features), atol=1e-6)
     head = folder / "cross_encoder.safetensors"
     save_file({"scale": torch.tensor(1.0)}, head)  # that of another version
@@ -109,7 +110,7 @@ def test_the_likeness_of_two_texts_that_are_read_together(cross: CrossEncoder) -
     expected = F.cosine_similarity(words[:end].mean(0), words[end:-1].mean(0), dim=0)
     assert cosines[0] == pytest.approx(float(expected), abs=1e-4)
     assert cosines[1] > cosines[0]
-    features = torch.tensor([[0.9, 0.0, 0.3, 0.1], [0.2, 1.0, 0.0, 0.0], [0.2, 0.0, 0.1, 0.6]])
+    features = torch.tensor([[0.9, 0.0, 0.3, 0.1, 0.0], [0.2, 1.0, 0.0, 0.0, 0.3], [0.2, 0.0, 0.1, 0.6, 0.5]])
     representations, logits = cross.head(vectors, cosines, features)
     likeness = cosines + features.sum(1)
     expected = cross.head.score(representations).squeeze(-1) + cross.head.scale * (likeness - cross.head.centre)
@@ -117,7 +118,7 @@ def test_the_likeness_of_two_texts_that_are_read_together(cross: CrossEncoder) -
 
 
 def test_what_tells_candidates_apart_is_not_rounded_away(cross: CrossEncoder) -> None:
-    features = torch.stack([torch.linspace(0.8, 0.82, 40), *torch.full((3, 40), 0.3)], 1)
+    features = torch.stack([torch.linspace(0.8, 0.82, 40), *torch.full((4, 40), 0.3)], 1)
     vectors, cosines = torch.zeros(40, cross.encoder.config.hidden_size), torch.ones(40)
     with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
         logits = cross.head(vectors, cosines, features)[1]
@@ -199,22 +200,18 @@ def test_saved_pairs_are_loaded(pairs: ExercisePairs, sample_bank: QuestionBank,
         np.testing.assert_array_equal(getattr(loaded, name), getattr(pairs, name))
 
 
-def test_features_are_those_of_a_search(
-    pairs: ExercisePairs, sample_bank: QuestionBank, vectors: np.ndarray, tmp_path: Path
-) -> None:
+def test_features_are_those_of_a_search(sample_bank: QuestionBank, vectors: np.ndarray, tmp_path: Path) -> None:
+    bank = sample_bank.select(range(100))  # all are retrieved
     engine = new_lance(tmp_path)
-    engine.add(records(list(sample_bank), vectors))
-    for number in np.unique(pairs.query)[:8].tolist():
-        rows = pairs.query == number
-        names = [sample_bank[int(candidate)].id for candidate in pairs.candidate[rows]]
-        trained = dict(zip(names, pairs.features[rows], strict=True))
-        query = replace(sample_bank[number], knowledge=())  # a typed query has none
+    engine.add(records(list(bank), vectors[:100]))
+    sources, words = Sources(bank, vectors[:100]), Words.of(map(search_text, bank))
+    for number in range(0, 100, 12):
+        query = replace(bank[number], knowledge=())  # a typed query has none
         candidates = Retriever(engine)(query, vectors[number], 100, duplicates=True)
-        ids = [candidate.question.id for candidate in candidates]
-        searched = dict(zip(ids, pair_features(query, candidates), strict=True))
-        both = trained.keys() & searched.keys()
-        assert len(both) > 3
-        np.testing.assert_allclose([searched[id] for id in both], [trained[id] for id in both], atol=1e-5)
+        assert len(candidates) == 99
+        places = np.array([bank.ids.index(candidate.question.id) for candidate in candidates])
+        trained = sources.features(np.full(30, number), places[:30])
+        np.testing.assert_allclose(pair_features(query, candidates, words)[:30], trained, atol=1e-5)
 
 
 def test_confident_learning_finds_labels_that_were_turned_round() -> None:
@@ -269,13 +266,13 @@ def test_tasks_of_a_pair(tiny_model: TQNetModel, tiny_bank: QuestionBank) -> Non
 
 def test_batches_of_pairs(tiny_model: TQNetModel, tiny_bank: QuestionBank) -> None:
     query, candidate = np.arange(0, 8), np.arange(30, 38)
-    pairs = ExercisePairs(query, candidate, np.zeros(8, dtype=bool), ("judged",) * 8, np.arange(32.0).reshape(8, 4))
+    pairs = ExercisePairs(query, candidate, np.zeros(8, dtype=bool), ("judged",) * 8, np.arange(40.0).reshape(8, 5))
     views = PairViews(pairs, tiny_bank, Similarity.from_groups(tiny_bank), tiny_model.processor, seed=0, length=64)
     batch = views.collate([views[0, number, 0] for number in (3, 1, 5)])
     assert batch.index.tolist() == [3, 1, 5]
     assert {len(batch.extras[name]) for name in ("pair", "task", "label")} == {len(batch.inputs["input_ids"])}
     firsts = batch.extras["task"] == TASKS.index("questions")
-    assert batch.extras["features"][firsts].tolist() == [[12, 13, 14, 15], [4, 5, 6, 7], [20, 21, 22, 23]]
+    assert batch.extras["features"][firsts].tolist() == [[15, 16, 17, 18, 19], [5, 6, 7, 8, 9], [25, 26, 27, 28, 29]]
     assert not batch.extras["features"][~firsts].any()
     assert batch.extras["pair"][firsts].tolist() == [0, 1, 2]
     figures = [len(tiny_bank[n].images) + len(tiny_bank[n + 30].images) for n in (3, 1, 5)]

@@ -14,6 +14,7 @@ import pytest
 from tests.search.conftest import VECTORS, make_questions, new_lance
 from tqnet.questions import Question, Similarity
 from tqnet.search import ranking
+from tqnet.search.background import Background
 from tqnet.search.evaluation import (
     ORDERS,
     RETRIEVED,
@@ -135,12 +136,14 @@ def test_a_ranker_reads_the_features_of_the_most_alike() -> None:
         return features.sum(1)
 
     ranked = Rank(by_sum, first=20)(QUERY, candidates)
-    cosines, characters, formulas, concepts = np.concatenate(batches).T
+    cosines, characters, words, formulas, concepts = np.concatenate(batches).T
     assert len(cosines) == 20
     np.testing.assert_allclose(cosines, 0.2, atol=1e-6)
     assert characters[0] == 1
     assert 0 < characters[1] < 1
     assert not characters[2:].any()
+    assert words[0] == 1
+    assert not words[2:].any()
     assert not formulas.any()
     assert not concepts.any()
     assert ids(ranked)[:3] == ["q003", "q020", "q000"]
@@ -153,13 +156,13 @@ def test_without_a_model_the_features_order_all() -> None:
     candidates[27] = changed(candidates[27], stem=QUERY.stem)
     ranked = Rank()(QUERY, candidates) or []
     assert ids(ranked)[:4] == ["q027", "q000", "q001", "q002"]
-    weight = WEIGHTS[0] / (WEIGHTS[0] + WEIGHTS[1])  # there are no formulas and no concepts
+    weight = WEIGHTS[0] / sum(WEIGHTS[:3])  # there are no formulas and no concepts
     assert ranked[0].likeness == pytest.approx(0.5 * weight + 1 - weight)
     assert ranked[0].probability is None
-    assert "likeness 0.667, vector 0.500" in ranked[0].why
+    assert "likeness 0.750, vector 0.500" in ranked[0].why
     with_text = Rank()(QUERY, [replace(changed(candidates[0], stem=""), terms="find area")]) or []
     assert with_text[0].likeness == ranked[0].likeness  # by the words that retrieval has read
-    scaled = Rank(unrelated={"vectors": 0.4, "words": 0.2})(QUERY, candidates) or []
+    scaled = Rank()(QUERY, candidates, Background(unrelated={"vectors": 0.4, "words": 0.2})) or []
     assert ids(scaled) == ids(ranked)
     assert scaled[0].likeness == pytest.approx((ranked[0].likeness - 0.4) / 0.6)
     by_text = Rank()(QUERY, [changed(item, None, stem=item.question.stem) for item in candidates]) or []
@@ -182,7 +185,7 @@ def test_concepts_of_the_nearest_and_of_the_query() -> None:
         changed(item, 0.9 - at / 100, knowledge=(concept,))
         for at, (item, concept) in enumerate(zip(CANDIDATES, concepts, strict=False))
     ]
-    assert ids(Rank()(QUERY, candidates)) == ["q001", "q002", "q003", "q005", "q000", "q004"]
+    assert ids(Rank()(QUERY, candidates)) == ["q001", "q002", "q003", "q005", "q004", "q000"]
 
     several = [(ANGLES,), (ANGLES, AREA), (AREA,), ()]
     candidates = [changed(item, 0.5, knowledge=paths) for item, paths in zip(CANDIDATES, several, strict=False)]

@@ -79,8 +79,8 @@ class RankOptions(EncodingOptions):
     heading = "ranking"
 
     ranker: str = option(
-        f"orders the candidates: a model of finetune/ranker.py; {BY_FEATURES!r}: vectors, runs of characters and "
-        f"concepts, without a model; {BY_RETRIEVAL!r}: keeps the order of retrieval",
+        f"orders the candidates: a model of finetune/ranker.py; {BY_FEATURES!r}: vectors, words, formulas "
+        f"and concepts, without a model; {BY_RETRIEVAL!r}: keeps the order of retrieval",
         default=BY_FEATURES,
         metavar="DIR",
     )
@@ -94,14 +94,14 @@ class RankOptions(EncodingOptions):
         from tqnet.search.ranking import Rank
 
         if self.ranker == BY_FEATURES:
-            return Rank(unrelated=index.manifest.unrelated)
+            return Rank()
         cross, precision = load_ranker(self.ranker, index, self.device), self.chosen_precision
 
         def score(query: Question, candidates: Sequence[Question], features: np.ndarray) -> np.ndarray:
             pairs = [(query, candidate) for candidate in candidates]
             return cross.probabilities(pairs, features, self.batch_size, precision)
 
-        return Rank(score, self.rank_first, self.deadline, index.manifest.unrelated)
+        return Rank(score, self.rank_first, self.deadline)
 
 
 def load_ranker(folder: str, index: Index, device: str | None) -> CrossEncoder:
@@ -391,7 +391,7 @@ class Ranking(Command, _IndexEvaluation, SeedOptions, EncodingOptions, name="eva
         queries = measure.retrieve_candidates(index.engine, bank, similarity, rows, way, CANDIDATES)
         how: dict[str, Any] = {"batch_size": self.batch_size, "precision": self.chosen_precision, "show_progress": True}
         rankers = {name: partial(model.probabilities, **how) for name, model in models.items()}
-        results = measure.evaluate_ranking(queries, rankers, self.first)
+        results = measure.evaluate_ranking(queries, rankers, self.first, index.background.words)
         numbers = {
             name: {
                 **{f"p@{k}": float(values.mean()) for k, values in scores.precision.items()},

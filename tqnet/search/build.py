@@ -169,6 +169,7 @@ def update(index: Index, bank: Iterable[Question], encode: Encode, *, delete: bo
     gone = everything.keys() - seen
     index.delete(gone)
     index.optimize()
+    index.calibrate(encode)
     return Changes(added, changed, len(gone), len(seen) - added - changed, encoded)
 
 

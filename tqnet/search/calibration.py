@@ -11,6 +11,7 @@ from tqnet.search.ranking import likeness, pair_features
 from tqnet.search.retrieval import SOURCES, Retriever
 
 if TYPE_CHECKING:
+    from tqnet.search.background import Words
     from tqnet.search.build import Encode
     from tqnet.search.engine import SearchEngine
 
@@ -86,7 +87,7 @@ UNRELATED = {
 _SHARE = 0.95
 
 
-def unrelated_likeness(engine: SearchEngine, encode: Encode) -> dict[str, float]:
+def unrelated_likeness(engine: SearchEngine, encode: Encode, words: Words) -> dict[str, float]:
     """Return the likeness below which a result says nothing, by what is searched: ``vectors``, or ``words`` alone."""
     best: dict[str, list[float]] = {"vectors": [], "words": []}
     retrieve = Retriever(engine)
@@ -97,6 +98,7 @@ def unrelated_likeness(engine: SearchEngine, encode: Encode) -> dict[str, float]
             scores = []
             for question, vector in zip(questions, vectors, strict=True):
                 candidates = retrieve(question, vector, by=by)
-                scores.append(max(likeness(question, candidates, pair_features(question, candidates)), default=0.0))
+                features = pair_features(question, candidates, words)
+                scores.append(max(likeness(question, candidates, features), default=0.0))
             best[name].append(float(np.quantile(scores, _SHARE)))
     return {name: round(max(values), 4) for name, values in best.items()}

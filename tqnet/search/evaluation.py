@@ -12,6 +12,7 @@ from tqdm import tqdm
 from tqnet.evaluation.metrics import BoolArray, FloatArray, IntArray, Interval, bootstrap_interval, precision_at_k
 from tqnet.evaluation.table import NOTHING, Table
 from tqnet.questions import Question, QuestionBank, Similarity
+from tqnet.search.background import Words
 from tqnet.search.engine import SearchEngine
 from tqnet.search.ranking import FEATURES, WEIGHTS, likeness, pair_features
 from tqnet.search.records import record_question
@@ -215,12 +216,12 @@ RETRIEVED = "order of retrieval"
 ORDERS = {", ".join(FEATURES[:count]): count for count in range(1, 1 + len(FEATURES))}
 START = list(ORDERS)[-1]
 
-#: Pairs of query and candidate, and their features ``[pairs, 4]`` -> probability that each is similar, ``[pairs]``.
+#: Pairs of query and candidate, and their features ``[pairs, 5]`` -> probability that each is similar, ``[pairs]``.
 ScorePairs = Callable[[Sequence[tuple[Question, Question]], np.ndarray], np.ndarray]
 
 
 def evaluate_ranking(
-    queries: Sequence[RetrievedQuery], rankers: Mapping[str, ScorePairs], first: int = 20
+    queries: Sequence[RetrievedQuery], rankers: Mapping[str, ScorePairs], first: int = 20, words: Words | None = None
 ) -> dict[str, RankingScores]:
     """Score the order of retrieval, the orders by features, and the order that each ranker gives the ``first``.
 
@@ -229,7 +230,7 @@ def evaluate_ranking(
     """
     if taken := {RETRIEVED, *ORDERS} & rankers.keys():
         raise ValueError(f"{min(taken)!r} is the name of another order")
-    features = [pair_features(query.query, query.candidates) for query in queries]
+    features = [pair_features(query.query, query.candidates, words) for query in queries]
     orders = {RETRIEVED: [np.arange(len(query.candidates)) for query in queries]}
     for name, count in ORDERS.items():
         orders[name] = [_descending(rows[:, :count] @ WEIGHTS[:count]) for rows in features]

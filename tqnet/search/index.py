@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from tqnet.questions import Question
+from tqnet.search.background import Background
 from tqnet.search.calibration import unrelated_likeness
 from tqnet.search.engine import Place
 from tqnet.search.figures import WIDTH, figure_records, filters_of_questions
-from tqnet.search.records import record_question, records, schema
-from tqnet.search.spelling import add_words, begin_words, known_words
+from tqnet.search.records import records, schema
 from tqnet.search.versions import IndexFolderError, Manifest, Versions, writing
 
 if TYPE_CHECKING:
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 #: Folder of the figures in an export.
 _FIGURES = "figures"
+
+#: The scale of likeness is measured again when there are more than so many times as many questions.
+_GROWTH = 2
 
 
 class Index:
@@ -68,13 +71,15 @@ class Index:
         manifest.save(files)  # first, so that a collection can always be traced to its folder
         manifest.open(files, schema(manifest.width)).close()
         manifest.open(files, schema(WIDTH), "figures").close()
-        begin_words(files)
+        Background().save(files)
         return cls(folder, files.name)
 
     def calibrate(self, encode: Encode) -> None:
-        """Find where the scale of likeness begins (`tqnet.search.calibration`)."""
-        self.manifest = replace(self.manifest, unrelated=unrelated_likeness(self.engine, encode))
-        self.manifest.save(self.files)
+        """Find where the scale of likeness begins (`tqnet.search.calibration`), unless it is known of half as many."""
+        background, count = self.background, self.engine.count()
+        if count > _GROWTH * background.measured:
+            unrelated = unrelated_likeness(self.engine, encode, background.words)
+            replace(background, unrelated=unrelated, measured=count).save(self.files)
 
     def publish(self, keep: int | None = None) -> None:
         """Make this version the current one (`Versions.switch`)."""
@@ -135,12 +140,14 @@ class Index:
         """Write it to the new ``folder``, for :func:`restore`; return the number of questions."""
         count = self.engine.export(folder)
         self.figures.export(folder / _FIGURES)
+        self.background.save(folder)
         self.manifest.save(folder)
         return count
 
     def _write_beside(self, questions: Sequence[Question], table: pa.Table, known_new: bool = False) -> None:
         """Write words and figures, before the questions: a run that is killed in between is repeated."""
-        add_words(self.files, questions)  # twice rather than never
+        background = self.background.with_words(questions, table["stem"].to_pylist())
+        background.save(self.files)  # twice rather than never
         if not known_new:
             self.figures.remove(list(filters_of_questions(table["id"].to_pylist())))
         self.figures.add(figure_records(table), known_new=True)
@@ -151,9 +158,9 @@ class Index:
         return records(questions, vectors)
 
     @property
-    def words(self) -> Mapping[str, int]:
-        """Word -> number of questions with it (`tqnet.search.spelling`)."""
-        return known_words(self.files)
+    def background(self) -> Background:
+        """What ranking knows of its questions as a whole."""
+        return Background.load(self.files)
 
     def states(self, ids: Sequence[str] | None = None) -> dict[str, tuple[str, str]]:
         """Return id -> hashes of the whole question and of its content (`tqnet.search.records`).
@@ -187,8 +194,7 @@ def restore(exported: Path, folder: Path, place: Place | None = None, *, wait: f
             index = Index.create(folder, manifest)
             index.engine.restore(exported)
             index.figures.restore(exported / _FIGURES)
-            for table in index.engine.scan(["question", "images"]):
-                add_words(index.files, map(record_question, table.to_pylist()))
+            Background.load(exported).save(index.files)
             index.optimize()
             index.publish()
         except BaseException:

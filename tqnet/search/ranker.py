@@ -60,12 +60,12 @@ class TaskHead(nn.Module):
         self.centre = nn.Parameter(torch.tensor(0.5))
 
     def likeness(self, cosines: Tensor, features: Tensor) -> Tensor:
-        """Return the likeness [p] from cosines of the sides [p] and features [p, 4]."""
+        """Return the likeness [p] from cosines of the sides [p] and features [p, 5]."""
         # No matrix product: under autocast, its rounding would swallow what tells candidates apart.
         return (torch.cat([cosines[:, None], features], 1) * self.weights).sum(1)
 
     def forward(self, pairs: Tensor, cosines: Tensor, features: Tensor) -> tuple[Tensor, Tensor]:
-        """Return representations [p, h] and logits [p] from vectors of pairs [p, h], cosines [p], features [p, 4]."""
+        """Return representations [p, h] and logits [p] from vectors of pairs [p, h], cosines [p], features [p, 5]."""
         representation = F.gelu(self.dense(pairs))
         surplus = self.likeness(cosines, features) - self.centre
         return representation, self.score(representation).squeeze(-1).float() + self.scale * surplus
@@ -97,7 +97,7 @@ class CrossEncoder(nn.Module):
         return self.encoder.cells_per_image
 
     def forward(self, features: Tensor, **batch: Tensor) -> Tensor:
-        """Return logits [p] from features [p, 4] and a packed batch of pairs, each as a single question."""
+        """Return logits [p] from features [p, 5] and a packed batch of pairs, each as a single question."""
         return self.head(*self.read(**batch), features)[1]
 
     def read(self, **batch: Tensor) -> tuple[Tensor, Tensor]:
@@ -159,7 +159,7 @@ class CrossEncoder(nn.Module):
         """Return the probability that query and candidate of each pair are similar, float32 [pairs].
 
         Args:
-            features: [pairs, 4] (:func:`tqnet.search.ranking.pair_features`).
+            features: [pairs, 5] (:func:`tqnet.search.ranking.pair_features`).
         """
         encoder, processor = self.encoder, self.encoder.processor
         was_training = self.training
@@ -255,7 +255,7 @@ class MultiTaskRanker(nn.Module):
         """Return logits and coefficients of the tasks of each pair, both [p, tasks]; 0 for a task that it lacks.
 
         Args:
-            pair, task, features: Of each row, [r], [r] and [r, 4] (`tqnet.search.ranker_data`).
+            pair, task, features: Of each row, [r], [r] and [r, 5] (`tqnet.search.ranker_data`).
             batch: The packed rows.
         """
         vectors, cosines = self.cross.read(**batch)
@@ -276,7 +276,7 @@ class MultiTaskRanker(nn.Module):
 
     @torch.no_grad()
     def calibrate(self, features: np.ndarray, similar: np.ndarray) -> None:
-        """Start from the features [p, 4], weighted by a logistic regression on the labels [p].
+        """Start from the features [p, 5], weighted by a logistic regression on the labels [p].
 
         The scale is at most `SUREST`: labels cleaned by confident learning follow from little but the features. The
         first task's head starts without the cosine of the texts, the others with nothing else.

@@ -19,10 +19,11 @@ from tqnet.files import atomic
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import Question, QuestionBank, Similarity
 from tqnet.questions.images import fit_square, open_figure
+from tqnet.search.background import Words
 from tqnet.search.index import Index
-from tqnet.search.ranking import FEATURES, WEIGHTS, search_text, text_features
+from tqnet.search.ranking import FEATURES, WEIGHTS, features_of, search_text
 from tqnet.search.records import table_vectors
-from tqnet.search.retrieval import CANDIDATES, NEAREST, TEXT_WEIGHT, Votes
+from tqnet.search.retrieval import CANDIDATES, TEXT_WEIGHT
 from tqnet.training.data import Batch, Item, QuestionViews
 
 
@@ -59,6 +60,7 @@ class Sources:
         self._vector = VectorRanker(vectors, bank.ids)
         self._concepts = [question.knowledge for question in bank].__getitem__
         self._text_of = cache(lambda number: search_text(bank[number]))
+        self._words = Words.of(map(self._text_of, range(len(bank))))
 
     def candidates(self, query: int, count: int) -> list[int]:
         """Return ``count`` candidates of a question, by likeness: what a ranker reads.
@@ -66,26 +68,27 @@ class Sources:
         NOTE: BM25 is that of the plain words, where an index has formulas in one form. The query's concepts are not
         used, unlike in ``tqnet search --id``: where they define what is similar, nothing would be left to rank.
         """
-        cosines, words = self._scores(self._vector, query), self._scores(self._text, query)
-        words[query] = 0.0
-        order = np.argsort(-(cosines + TEXT_WEIGHT * words / (words.max() or 1.0)), kind="stable")
-        retrieved = order[order != query][: max(count, CANDIDATES)]
+        retrieved = self._retrieved(query, max(count, CANDIDATES))
         likeness = self.features(np.full(len(retrieved), query), retrieved) @ WEIGHTS
         return retrieved[np.argsort(-likeness, kind="stable")][:count].tolist()
 
+    def _retrieved(self, query: int, count: int = CANDIDATES) -> np.ndarray:
+        cosines, words = self._scores(self._vector, query), self._scores(self._text, query)
+        words[query] = 0.0
+        order = np.argsort(-(cosines + TEXT_WEIGHT * words / (words.max() or 1.0)), kind="stable")
+        return order[order != query][:count]
+
     def features(self, query: np.ndarray, candidate: np.ndarray) -> np.ndarray:
-        """Return features of pairs, float32 ``[p, 4]``, as :func:`tqnet.search.ranking.pair_features` does."""
+        """Return features of pairs, float32 ``[p, 5]``, as :func:`tqnet.search.ranking.pair_features` does."""
         features = np.zeros((len(query), len(FEATURES)), dtype=np.float32)
         for number in np.unique(query).tolist():
             rows = np.flatnonzero(query == number)
-            others = candidate[rows].tolist()
-            cosines = self._scores(self._vector, number)
-            cosines[number] = -1.0  # no vote for its own concepts
-            nearest = np.argsort(-cosines, kind="stable")[:NEAREST]
-            votes = Votes(dict(zip(nearest.tolist(), cosines[nearest].tolist(), strict=True)), self._concepts)
-            features[rows, 0] = cosines[others]
-            features[rows, 1:3] = np.stack(text_features(self._text_of(number), list(map(self._text_of, others))), 1)
-            features[rows, 3] = list(map(votes.share, others))
+            # As in a search, the retrieved vote for concepts.
+            voters, places = np.unique(np.append(candidate[rows], self._retrieved(number)), return_inverse=True)
+            texts, concepts = list(map(self._text_of, voters)), list(map(self._concepts, voters))
+            cosines = self._scores(self._vector, number)[voters]
+            alike = features_of(self._text_of(number), texts, cosines, concepts, self._words)
+            features[rows] = alike[places[: len(rows)]]
         return features
 
     def _scores(self, source: Ranker, number: int) -> np.ndarray:
@@ -123,7 +126,7 @@ class ExercisePairs:
         query, candidate: Numbers of the questions, int64 ``[p]``.
         similar: bool ``[p]``.
         kind: Origin of each pair: ``similar``, ``retrieved``, ``concept``, ``random``, ``judged``.
-        features: float32 ``[p, 4]`` (`tqnet.search.ranking.FEATURES`).
+        features: float32 ``[p, 5]`` (`tqnet.search.ranking.FEATURES`).
     """
 
     query: np.ndarray
@@ -251,7 +254,7 @@ class PairViews(QuestionViews):
 
     A batch's ``index`` are numbers of pairs; its inputs have a row for each task of each pair, and ``extras`` hold for
     each row its ``pair`` (place in the batch), ``task`` (number in `TASKS`), ``label``, float, and ``features``
-    ``[rows, 4]``, 0 but for the first task.
+    ``[rows, 5]``, 0 but for the first task.
 
     Args:
         analyses: Also train the tasks that read analyses (FSE's T2 and T3), where there are any.

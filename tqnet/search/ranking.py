@@ -6,7 +6,7 @@ import math
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -14,23 +14,26 @@ import numpy as np
 
 from tqnet.parallel import batched
 from tqnet.questions import Question
+from tqnet.search.background import Background, Words, words_of
 from tqnet.search.figures import with_figures
-from tqnet.search.retrieval import Candidate, Votes, jaccard
+from tqnet.search.retrieval import Candidate, Concept, Votes, jaccard
 from tqnet.text.sentences import search_words
 
-#: The features of a candidate: the cosine of the vectors, the cosines of the character runs of the texts and of the
-#: shapes of their formulas, and the votes of the query's nearest questions for its concepts. NOTE: not BM25, which
-#: depends on the rest of the index, nor the query's own concepts, which a typed query lacks: a ranker would meet other
-#: numbers than it was trained on.
-FEATURES = ("cosine", "characters", "formulas", "concepts")
+#: The features of a candidate: the cosine of the vectors, the cosines of the character runs of the texts, of their
+#: words by rarity and of the shapes of their formulas, and the votes of the most alike for its concepts. NOTE: not the
+#: query's own concepts, which a typed query lacks: a ranker would meet other numbers than it was trained on.
+FEATURES = ("cosine", "characters", "words", "formulas", "concepts")
 
 #: Weights of the features without a ranker, and where one starts. Chosen on `valid`.
-WEIGHTS = (1.0, 0.5, 0.2, 0.4)
+WEIGHTS = (1.0, 0.5, 0.5, 0.2, 0.6)
 #: The same for a query whose concepts are known.
-_KNOWN_WEIGHTS = (1.0, 0.5, 0.2, 1.5)
+_KNOWN_WEIGHTS = (1.0, 0.5, 0.5, 0.2, 1.5)
 
 #: Likeness below which a candidate is no result: that of what unrelated queries find (`tqnet.search.calibration`).
 FLOOR = 0.0
+
+#: Where the scale of likeness begins at most: a model that tells nothing apart would leave none.
+_HIGHEST_ZERO = 0.95
 
 #: Holes of formulas.
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -42,18 +45,32 @@ _RUN = 4
 _BASE = np.uint64(0x9E3779B97F4A7C15)
 
 
-def pair_features(query: Question, candidates: Sequence[Candidate]) -> np.ndarray:
-    """Return the `FEATURES` of each candidate, float32 ``[candidates, 4]``; the cosine is 0 without vectors."""
-    cosines = [candidate.cosine or 0.0 for candidate in candidates]
+def pair_features(query: Question, candidates: Sequence[Candidate], words: Words | None = None) -> np.ndarray:
+    """Return the `FEATURES` of each candidate, float32 ``[candidates, 5]``; the cosine is 0 without vectors."""
+    cosines = np.array([candidate.cosine or 0.0 for candidate in candidates])
     texts = [candidate.terms or search_text(candidate.question) for candidate in candidates]
-    votes = Votes(dict(enumerate(cosines)), lambda place: candidates[place].question.knowledge)
-    shares = [votes.share(place) for place in range(len(candidates))]
-    return np.column_stack([cosines, *text_features(search_text(query), texts), shares]).astype(np.float32)
+    concepts = [candidate.question.knowledge for candidate in candidates]
+    return features_of(search_text(query), texts, cosines, concepts, words)
 
 
-def text_features(query: str, texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the features of characters and of formulas of search terms, 0 to 1 ``[texts]`` each."""
-    return shared_runs(query, texts), shared_runs(formula_shapes(query), list(map(formula_shapes, texts)))
+def features_of(
+    query: str,
+    texts: Sequence[str],
+    cosines: np.ndarray,
+    concepts: Sequence[Collection[Concept]],
+    words: Words | None = None,
+) -> np.ndarray:
+    """Return the `FEATURES`, float32 ``[texts, 5]``, of the search terms of a query and of each candidate."""
+    shapes = list(map(formula_shapes, texts))
+    columns = [
+        cosines,
+        shared_runs(query, texts),
+        shared_words(query, texts, words or Words()),
+        shared_runs(formula_shapes(query), shapes),
+    ]
+    alike = np.column_stack(columns)
+    votes = Votes(dict(enumerate((alike @ WEIGHTS[:-1]).tolist())), concepts.__getitem__)
+    return np.column_stack([alike, list(map(votes.share, range(len(texts))))]).astype(np.float32)
 
 
 def likeness(
@@ -62,7 +79,7 @@ def likeness(
     features: np.ndarray,
     unrelated: Mapping[str, float] = MappingProxyType({}),
 ) -> np.ndarray:
-    """Return each candidate's likeness without a model: the weighted mean of its features ``[candidates, 4]``.
+    """Return each candidate's likeness without a model: the weighted mean of its features ``[candidates, 5]``.
 
     If figures were compared, they count too (`tqnet.search.figures.with_figures`).
 
@@ -70,19 +87,22 @@ def likeness(
     concepts if a candidate has some. If the query's are known, the share in common replaces the votes of the nearest.
 
     Args:
-        unrelated: What unrelated queries find at best (`tqnet.search.calibration`). Scaled by it, the likeness of these
-            is 0 and that of the same text 1, whatever the model, the bank and the source; the order stays.
+        unrelated: See `Background`. Scaled by it, the likeness of what unrelated queries find is 0 and that of the same
+            text 1, whatever the model, the bank and the source; the order stays. With known concepts, unrelated ones
+            would find no more by their text, and have no concept in common.
     """
     by_vector = any(candidate.cosine is not None for candidate in candidates)
     text = search_text(query)
     has_concepts = any(candidate.question.knowledge for candidate in candidates) and (by_vector or query.knowledge)
     weights = np.array(_KNOWN_WEIGHTS if query.knowledge else WEIGHTS)
-    weights *= (by_vector, bool(text), bool(formula_shapes(text)), bool(has_concepts))
+    weights *= (by_vector, bool(text), bool(text), bool(formula_shapes(text)), bool(has_concepts))
     if query.knowledge:
         shared = [jaccard(set(query.knowledge), set(candidate.question.knowledge)) for candidate in candidates]
         features = np.column_stack([features[:, :-1], shared])
+    zero = min(unrelated.get("vectors" if by_vector else "words", 0.0), _HIGHEST_ZERO)
+    if query.knowledge:
+        zero *= weights[:-1].sum() / (weights.sum() or 1.0)
     weights /= weights.sum() or 1.0
-    zero = unrelated.get("vectors" if by_vector else "words", 0.0)
     alike = (features @ weights - zero) / (1 - zero)
     return with_figures(query, alike, [candidate.figure for candidate in candidates])
 
@@ -114,6 +134,15 @@ def shared_runs(text: str, others: Sequence[str]) -> np.ndarray:
     return np.bincount(rows, weights=parts, minlength=len(others) + 1)[1:]
 
 
+def shared_words(text: str, others: Sequence[str], words: Words) -> np.ndarray:
+    """Return the cosine of the words in ``text`` and each other, weighted by rarity, 0 to 1 ``[others]``."""
+    sets = [words_of(terms) for terms in (text, *others)]
+    squares = {word: words.rarity(word) ** 2 for word in set().union(*sets)}
+    lengths = [math.sqrt(sum(map(squares.__getitem__, chosen))) or 1.0 for chosen in sets]
+    shared = [sum(map(squares.__getitem__, sets[0] & chosen)) for chosen in sets[1:]]
+    return np.array(shared, dtype=np.float64) / (lengths[0] * np.array(lengths[1:]))
+
+
 def _runs(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """Return the runs of characters of all texts, as numbers, and the text of each; a shorter text is one run."""
     lengths = np.array([len(text) for text in texts])
@@ -130,10 +159,12 @@ def _runs(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     return runs, rows
 
 
+_NO_BACKGROUND = Background()
+
 #: Candidates scored between two looks at the clock.
 _AT_ONCE = 8
 
-#: Query, candidates and their features ``[candidates, 4]`` -> probability that each is similar, ``[candidates]``.
+#: Query, candidates and their features ``[candidates, 5]`` -> probability that each is similar, ``[candidates]``.
 Score = Callable[[Question, Sequence[Question], np.ndarray], np.ndarray]
 
 
@@ -145,27 +176,27 @@ class Rank:
         score: A model that reads query and candidate together; None ranks by likeness.
         first: Candidates, by likeness, that the model scores; the others stay behind them.
         deadline: Seconds for the model, waiting included; None for no limit.
-        unrelated: See :func:`likeness`.
     """
 
     score: Score | None = None
     first: int = 20
     deadline: float | None = None
-    unrelated: Mapping[str, float] = field(default_factory=dict)
     _turn: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
-    def __call__(self, query: Question, candidates: Sequence[Candidate]) -> list[Candidate] | None:
+    def __call__(
+        self, query: Question, candidates: Sequence[Candidate], background: Background = _NO_BACKGROUND
+    ) -> list[Candidate] | None:
         """Rank candidates by score, then by likeness, then in the order of retrieval; None if there was no time.
 
         The model ranks one query at a time: several at once would each take longer.
         """
         if self.score is None:
-            return self._by_likeness(query, candidates)[0]
+            return _by_likeness(query, candidates, background)[0]
         end = math.inf if self.deadline is None else time.monotonic() + self.deadline
         if not self._turn.acquire(timeout=-1 if self.deadline is None else self.deadline):
             return None
         try:
-            ordered, features = self._by_likeness(query, candidates)
+            ordered, features = _by_likeness(query, candidates, background)
             scores: list[float] = []
             for rows in batched(range(len(ordered))[: self.first], _AT_ONCE):
                 if time.monotonic() >= end:
@@ -179,9 +210,12 @@ class Rank:
         scored = [replace(candidate, probability=p) for candidate, p in zip(ordered, scores, strict=False)]
         return sorted(scored, key=lambda candidate: -(candidate.probability or 0)) + ordered[len(scored) :]
 
-    def _by_likeness(self, query: Question, candidates: Sequence[Candidate]) -> tuple[list[Candidate], np.ndarray]:
-        """Sort candidates by likeness; return them with their features in that order."""
-        features = pair_features(query, candidates)
-        alike = likeness(query, candidates, features, self.unrelated)
-        order = np.argsort(-alike, kind="stable")
-        return [replace(candidates[row], likeness=float(alike[row])) for row in order], features[order]
+
+def _by_likeness(
+    query: Question, candidates: Sequence[Candidate], background: Background
+) -> tuple[list[Candidate], np.ndarray]:
+    """Sort candidates by likeness; return them with their features in that order."""
+    features = pair_features(query, candidates, background.words)
+    alike = likeness(query, candidates, features, background.unrelated)
+    order = np.argsort(-alike, kind="stable")
+    return [replace(candidates[row], likeness=float(alike[row])) for row in order], features[order]

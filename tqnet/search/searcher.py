@@ -132,7 +132,7 @@ class Searcher:
     def state(self) -> Hashable | None:
         """Return a value that changes whenever the index may give other answers; None if that cannot be told."""
         version = self.index.engine.version()
-        return None if version is None else (self.index.written, version)
+        return None if version is None else (self.index.written, version, self.index.background.measured)
 
     def by_id(self, id: str) -> Query:
         """Return the query for questions similar to a question of the index.
@@ -172,7 +172,7 @@ class Searcher:
                 yield replace(query, vector=vector, notes=(*query.notes, _LOOKS))
 
     def _corrected(self, question: Question) -> Query:
-        stem = corrected(question.stem, self.index.words)
+        stem = corrected(question.stem, self.index.background.words)
         if stem == question.stem:
             return Query(question)
         return Query(replace(question, stem=stem), notes=(f'searched for "{excerpt(stem, _NOTED)}"',))
@@ -210,7 +210,7 @@ class Searcher:
         repeats = tuple(looking.result().known(near))
         if duplicates == "only":
             return Answer(query, [], notes, repeats)
-        ranked = self.rank(query.question, retrieved) if self.rank else retrieved
+        ranked = self.rank(query.question, retrieved, self.index.background) if self.rank else retrieved
         if ranked is None:
             notes += ("there was no time to rank: this is the order of retrieval",)
         repeated = {repeat.question.id for repeat in repeats}
@@ -245,7 +245,8 @@ class Searcher:
         known = {candidate.question.id for candidate in first}
         retrieved = self._retrieved(query, MOST_RESULTS, where, by).candidates
         rest = [candidate for candidate in retrieved if candidate.question.id not in known]
-        return (self.rank and replace(self.rank, score=None)(query.question, rest)) or rest
+        rank = self.rank and replace(self.rank, score=None)
+        return (rank and rank(query.question, rest, self.index.background)) or rest
 
     def _retrieved(self, query: Query, n: int, where: Sequence[Filter], by: Sequence[str]) -> Retrieved:
         if query.is_indexed and not where and set(by) == set(SOURCES) and self.merging == "score":

@@ -1,34 +1,17 @@
-"""Misspelt words of typed queries, corrected by the words of the bank.
-
-A version of an index holds ``words.json``: word -> number of questions with it, in lower case, outside of formulas.
-"""
+"""Misspelt words of typed queries, corrected by the words of the bank (`tqnet.search.background`)."""
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
 from rapidfuzz import process
 from rapidfuzz.distance import OSA, Prefix
 
-from tqnet.files import atomic
-from tqnet.questions import Question
-from tqnet.text.latex import prose
+from tqnet.search.background import latin_words
 from tqnet.text.sentences import SENTENCE_ENDS, cuts
-
-_FILE = "words.json"
-
-#: Words of a file; of more, the rarest are dropped. A bank of a million questions has about as many.
-_MOST = 200_000
-
-#: Latin letters alone: no name of a variable, command, ``x2``, blob, word with accents or within Chinese.
-_WORD = re.compile(r"(?<![\\\w])[A-Za-z]{2,30}(?!\w)")
 
 #: Least letters of a word for a change of places ("teh"), for any edit, and for two.
 _SWAP, _EDIT, _TWO = 3, 4, 8
@@ -49,46 +32,6 @@ _MOST_UNKNOWN, _FEW_UNKNOWN = 10, 2
 _ENDING = re.compile("(?:e?s|e?d|e?rs?|ings?|ly|al|y|ie[sd]|ions?)?")
 
 
-def begin_words(folder: Path) -> None:
-    """Make the file of a new version, without words."""
-    _write(folder / _FILE, {})
-
-
-def add_words(folder: Path, questions: Iterable[Question]) -> None:
-    """Count the words of ``questions`` (stem, options, names of concepts) in the file of a version.
-
-    Counts only grow: a question that is replaced counts again, and one that is deleted is still counted.
-    """
-    counts = Counter(known_words(folder))
-    for question in questions:
-        names = (name for path in question.knowledge for name in path)
-        counts.update({match[0].lower() for match in prose_words("\n".join((question.content, *names)))})
-    _write(folder / _FILE, dict(counts.most_common(_MOST)))
-
-
-def known_words(folder: Path) -> Mapping[str, int]:
-    """Return word -> number of questions from the file of a version."""
-    file = folder / _FILE
-    status = file.stat()
-    return _read(file, status.st_ino, status.st_mtime_ns)
-
-
-@lru_cache(2)  # of a server: the current version and the next
-def _read(file: Path, *written: int) -> Mapping[str, int]:
-    return json.loads(file.read_text(encoding="utf-8"))
-
-
-def _write(file: Path, counts: Mapping[str, int]) -> None:
-    with atomic(file) as temporary:
-        temporary.write_text(json.dumps(counts), encoding="utf-8")
-
-
-def prose_words(text: str) -> Iterator[re.Match[str]]:
-    """Yield the words of a text outside of its formulas."""
-    for start, end in prose(text):
-        yield from _WORD.finditer(text, start, end)
-
-
 def corrected(text: str, counts: Mapping[str, int]) -> str:
     """Return ``text`` with its misspelt words as the bank spells them, formulas and names inside a sentence untouched.
 
@@ -98,7 +41,7 @@ def corrected(text: str, counts: Mapping[str, int]) -> str:
     Args:
         counts: Word -> number of questions with it; no such word is changed.
     """
-    words = list(prose_words(text))
+    words = list(latin_words(text))
     unknown = [word for word in words if len(word[0]) >= _SWAP and word[0].lower() not in counts]
     few = min(_MOST_UNKNOWN, max(_FEW_UNKNOWN, len(words) - len(unknown)))
     if not counts or not unknown or len(unknown) > few:

@@ -1,9 +1,9 @@
 """The versions of an index: a folder for each, and a file that says which of them is current.
 
 ``INDEX/index.json`` lists the versions; ``INDEX/3/`` holds a version's manifest, its records unless a server keeps
-them, the words of its questions, and its precomputed candidates. A version counts once it is listed, so a killed build
-changes nothing for readers, and switching is the one atomic rename of the list. What is not listed is left over, and
-the next version removes it.
+them, what is known of them as a whole, and its precomputed candidates. A version counts once it is listed, so a killed
+build changes nothing for readers, and switching is the one atomic rename of the list. What is not listed is left over,
+and the next version removes it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import logging
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 _LIST, MANIFEST = "index.json", "manifest.json"
 
 #: Increased when older indexes can no longer be read.
-_FORMAT = 4
+_FORMAT = 5
 
 #: In place of a version's name: the one that was current before.
 PREVIOUS = "previous"
@@ -56,14 +56,12 @@ class Manifest(Place):
         digest: Of the model's files; None for an off-the-shelf encoder.
         width: Length of a vector.
         bank: Name of the indexed bank.
-        unrelated: What unrelated queries find in it (`tqnet.search.calibration`).
     """
 
     model: str
     digest: str | None
     width: int
     bank: str
-    unrelated: dict[str, float] = field(default_factory=dict)
     format: int = _FORMAT
     version: str = __version__
 

@@ -230,6 +230,7 @@ def _results(candidates: Sequence[Candidate], query_parts: dict[str, str]) -> li
 
 def _result(candidate: Candidate, query_parts: dict[str, str]) -> Result:
     parts = _parts(candidate.question)
+    shared = [part for part in query_parts if part in parts]
     return Result(
         score=round(candidate.relevance, 6),
         cosine=candidate.cosine,
@@ -238,10 +239,15 @@ def _result(candidate: Candidate, query_parts: dict[str, str]) -> Result:
         evidence=candidate.likeness,
         rank=candidate.probability,
         remarks=list(candidate.notes),
-        shared=[text for part, text in query_parts.items() if part in parts][:_SHARED],
+        shared=[query_parts[part] for part in shared if not _is_within(part, shared)][:_SHARED],
         question=question_view(candidate.question),
         more=[question_view(other.question) for other in candidate.folded[:_FOLDED]],
     )
+
+
+def _is_within(word: str, others: Sequence[str]) -> bool:
+    """Return True for a Chinese word that is a part of another."""
+    return not word.isascii() and any(word in other for other in others if word != other)
 
 
 def html_view(question: Question) -> QuestionHtml:

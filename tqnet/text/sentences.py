@@ -81,8 +81,8 @@ _WHOLE_FORMULA = 4
 def search_words(text: str) -> list[str]:
     """Return the search terms of a text in order, each once: how often a question says x or 2 tells little about it.
 
-    Prose: lower case, Chinese by words (rjieba), without stop words. Formulas: their tokens in one form
-    (`tqnet.text.normal`), and each longer formula once more as a whole.
+    Prose: lower case, Chinese by words and the words within them (rjieba), without stop words. Formulas: their tokens
+    in one form (`tqnet.text.normal`), and each longer formula once more as a whole.
     """
     words: list[str] = []
     for segment in segments(text):
@@ -93,7 +93,7 @@ def search_words(text: str) -> list[str]:
 def _of_prose(text: str) -> Iterator[str]:
     for match in _PROSE.finditer(unicodedata.normalize("NFKC", text)):
         if match["chinese"]:
-            yield from (word for word in rjieba.cut(match["chinese"], False) if word not in STOP_WORDS)
+            yield from (word for word in rjieba.cut_for_search(match["chinese"], False) if word not in STOP_WORDS)
         elif match["number"]:
             yield match["number"].replace(",", "")
         elif (word := match["command"] or match["word"].lower()) not in STOP_WORDS:
