@@ -11,11 +11,11 @@ import pytest
 
 from tests.search.conftest import WIDTH
 from tqnet.questions import Question, QuestionBank
-from tqnet.search.build import build
+from tqnet.search.build import build, update
 from tqnet.search.calibration import UNRELATED
 from tqnet.search.index import Index
 from tqnet.search.ranking import Rank
-from tqnet.search.searcher import NOTHING_SIMILAR, Searcher, typed_question
+from tqnet.search.searcher import NOTHING_SIMILAR, Follower, Searcher, typed_question
 from tqnet.search.versions import Manifest
 
 TOPICS = ["Find the area of a circle", "Solve the equation $x+1=2$", "How long is the side", "Where is the car now"]
@@ -31,14 +31,16 @@ def encode(questions: Sequence[Question] | QuestionBank) -> np.ndarray:
     return np.stack(vectors)
 
 
+QUESTIONS = [
+    Question(id=f"{topic}{number}", stem=f"{stem} number {number} of all.")
+    for topic, stem in enumerate(TOPICS)
+    for number in range(15)
+]
+
+
 @pytest.fixture
 def searcher(tmp_path: Path) -> Searcher:
-    questions = [
-        Question(id=f"{topic}{number}", stem=f"{stem} number {number} of all.")
-        for topic, stem in enumerate(TOPICS)
-        for number in range(15)
-    ]
-    build(QuestionBank.from_questions(questions), encode, tmp_path / "index", Manifest("m", None, WIDTH, "bank"))
+    build(QuestionBank.from_questions(QUESTIONS), encode, tmp_path / "index", Manifest("m", None, WIDTH, "bank"))
     index = Index(tmp_path / "index")
     return Searcher(index, encode, rank=Rank())
 
@@ -64,3 +66,27 @@ def test_the_same_question_is_one(searcher: Searcher) -> None:
     assert NOTHING_SIMILAR in searcher.answer(nothing).notes
     replace(searcher.index.background, unrelated={}).save(searcher.index.files)
     assert searcher.answer(nothing).candidates
+
+
+def test_the_scale_is_measured_again_as_the_bank_grows(tmp_path: Path, searcher: Searcher) -> None:
+    folder = tmp_path / "growing"
+    build(QuestionBank.from_questions(QUESTIONS[:1]), encode, folder, Manifest("m", None, WIDTH, "bank"))
+    index = Index(folder)
+    follower = Follower(folder, lambda index: Searcher(index, encode))
+    state = follower.current().state()
+    assert (index.background.measured, index.background.unrelated["words"]) == (1, 0)
+    update(index, QUESTIONS[:2], encode)
+    assert index.background.measured == 1
+    update(index, QUESTIONS, encode)
+    assert index.background == searcher.index.background
+    assert follower.current().index.background == index.background
+    assert follower.current().state() != state
+
+
+def test_a_bank_of_everyday_sentences_still_has_results(tmp_path: Path) -> None:
+    everyday = [line.strip() for line in UNRELATED["en"].strip().splitlines()]
+    questions = [Question(id=f"e{at}", stem=f"{stem} Twice?") for at, stem in enumerate(everyday)]
+    build(QuestionBank.from_questions(questions), encode, tmp_path / "index", Manifest("m", None, WIDTH, "bank"))
+    searcher = Searcher(Index(tmp_path / "index"), encode, rank=Rank())
+    (query,) = searcher.queries([typed_question(f"{everyday[0]} Thrice?")])
+    assert [candidate.question.id for candidate in searcher.answer(query).candidates] == ["e0"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tqnet.questions import Question
-from tqnet.search.ranking import likeness, pair_features
+from tqnet.search.ranking import FEATURES, likeness, pair_features
 from tqnet.search.retrieval import SOURCES, Retriever
 
 if TYPE_CHECKING:
@@ -83,6 +83,9 @@ UNRELATED = {
     """,
 }
 
+#: Cosine of the character runs from which on a candidate is about the sentence after all.
+_ABOUT_IT = 0.5
+
 #: Share of the sentences that find nothing above.
 _SHARE = 0.95
 
@@ -99,6 +102,8 @@ def unrelated_likeness(engine: SearchEngine, encode: Encode, words: Words) -> di
             for question, vector in zip(questions, vectors, strict=True):
                 candidates = retrieve(question, vector, by=by)
                 features = pair_features(question, candidates, words)
-                scores.append(max(likeness(question, candidates, features), default=0.0))
+                alike = likeness(question, candidates, features)
+                others = alike[features[:, FEATURES.index("characters")] < _ABOUT_IT]
+                scores.append(others.max(initial=0.0))
             best[name].append(float(np.quantile(scores, _SHARE)))
     return {name: round(max(values), 4) for name, values in best.items()}

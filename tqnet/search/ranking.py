@@ -25,9 +25,9 @@ from tqnet.text.sentences import search_words
 FEATURES = ("cosine", "characters", "words", "formulas", "concepts")
 
 #: Weights of the features without a ranker, and where one starts. Chosen on `valid`.
-WEIGHTS = (1.0, 0.5, 0.5, 0.2, 0.6)
+WEIGHTS = (1.0, 0.5, 0.25, 0.2, 0.6)
 #: The same for a query whose concepts are known.
-_KNOWN_WEIGHTS = (1.0, 0.5, 0.5, 0.2, 1.5)
+_KNOWN_WEIGHTS = (1.0, 0.5, 0.25, 0.2, 1.5)
 
 #: Likeness below which a candidate is no result: that of what unrelated queries find (`tqnet.search.calibration`).
 FLOOR = 0.0
