@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -189,12 +190,40 @@ def test_writes_keep_the_figures_in_step(index: Index, questions: list[Question]
         restore(tmp_path / "out", tmp_path / "third")
 
 
-def test_figures_without_looks(index: Index, tmp_path: Path) -> None:
+def test_figures_without_looks(index: Index, questions: list[Question], tmp_path: Path) -> None:
+    """Blank, missing and damaged ones; a text beside them is searched as if they were not there."""
     blank = np.full((40, 60, 3), 255, np.uint8)
     assert not describe(blank).any()
     Image.fromarray(blank).save(tmp_path / "blank.png")
-    answer = search(index, str(tmp_path / "blank.png"))
-    assert answer.candidates == []
-    assert "nothing similar in this bank" in answer.notes
-    assert search(index, str(tmp_path / "gone.png")).candidates == []
-    assert Looks.read(index.figures, [str(tmp_path / "gone.png")]).cosines({"q01": 1}) == {"q01": -1}
+    (tmp_path / "damaged.png").write_bytes(b"nonsense")
+    paths = [str(tmp_path / f"{name}.png") for name in ("blank", "gone", "damaged")]
+    assert Looks.read(index.figures, paths) is None
+    looks = Looks.read(index.figures, [*paths, questions[1].images[0]])
+    assert looks is not None
+    assert looks.cosines({"q01": 1, "q03": 1}) == {"q01": 1}  # q03 has none
+    for path in paths:
+        assert search(index, path).candidates == []
+        beside = search(index, path, "Find the area.").candidates
+        assert beside[0].likeness == pytest.approx(1)
+        assert {hit.figure for hit in beside} == {None}
+
+
+def test_a_figure_is_found_whatever_the_text() -> None:
+    """Though the text is less alike than what unrelated queries find."""
+    for text in ("", "Find the area."):
+        found = with_figures(Question(id="", stem=text), [-9.0, -9.0, 0.4], [0.7, 0.5, 0.5])
+        assert found[0] == pytest.approx(0.25)
+        assert found[1] == 0 < found[2] < 0.4
+
+
+def test_a_long_thin_figure_takes_little_memory() -> None:
+    figure = np.full((20, 40_000, 3), 255, np.uint8)
+    figure[5:15, 100:30_000] = 0
+    tracemalloc.start()
+    try:
+        wide, tall = describe(figure), describe(figure.swapaxes(0, 1))
+        assert tracemalloc.get_traced_memory()[1] < 2**27
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_allclose(np.linalg.norm(wide, axis=1), 1, rtol=1e-5)
+    np.testing.assert_allclose(wide.reshape(2, 16, 16), tall.reshape(2, 16, 16).swapaxes(1, 2), atol=1e-5)

@@ -151,7 +151,7 @@ def test_limits_of_milvus(milvus: str, manifest: Manifest) -> None:
 def test_an_index_and_its_replacement(manifest: Manifest, server: MilvusServer, tmp_path: Path) -> None:
     folder = tmp_path / "index"
     first = build_index(folder, manifest)
-    assert sorted(file.name for file in first.files.iterdir()) == ["manifest.json", "words.json"]
+    assert sorted(file.name for file in first.files.iterdir()) == ["background.json", "manifest.json"]
     assert first.engine.count() == 60
     assert server.aliases(first.manifest.records) == [manifest.collection]
     with pytest.raises(FileExistsError, match=f"there is a collection {manifest.collection} already"):

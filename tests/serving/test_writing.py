@@ -43,7 +43,7 @@ def test_the_next_search_knows_what_was_written(client: TestClient, own_index: P
     assert client.post("/check", json=check).json()["relation"] is None
     assert counts(put(client, NEW)) == (1, 0, 0, 1)
     assert client.post("/check", json=check).json()["relation"] == "identical"
-    assert Index(own_index).words["zebra"] == 1
+    assert Index(own_index).background.words["zebra"] == 1
     assert counts(put(client, NEW)) == (0, 0, 1, 0)
     assert counts(put(client, NEW | {"difficulty": 3})) == (0, 1, 0, 0)
     assert client.get("/questions/new/1").json()["difficulty"] == 3
