@@ -110,14 +110,14 @@ class Index:
     def add(self, questions: Sequence[Question], vectors: np.ndarray, *, known_new: bool = False) -> None:
         """Write new questions with their figures and vectors ``[questions, width]`` (`SearchEngine.add`)."""
         table = self._records(questions, vectors)
-        self.engine.refuse_duplicates(table, known_new=known_new)
+        self.engine.check(table, known_new=known_new)
         self._write_beside(questions, table, known_new)
         self.engine.add(table, known_new=True)
 
     def put(self, questions: Sequence[Question], vectors: np.ndarray) -> None:
         """Insert or replace questions by id."""
         table = self._records(questions, vectors)
-        self.engine.refuse_duplicates(table, known_new=True)
+        self.engine.check(table, known_new=True)
         self._write_beside(questions, table)
         self.engine.put(table)
 
