@@ -14,7 +14,7 @@ from PIL import Image, ImageChops, ImageDraw
 
 from tests.search.conftest import MILVUS, WIDTH
 from tqnet.questions import Question, QuestionBank
-from tqnet.search.build import build, update
+from tqnet.search.build import Changes, build, update
 from tqnet.search.engine import DuplicateIdError, EngineError
 from tqnet.search.figures import Looks, describe, with_figures
 from tqnet.search.index import Index, restore
@@ -188,6 +188,33 @@ def test_writes_keep_the_figures_in_step(index: Index, questions: list[Question]
     next((tmp_path / "out" / "figures").glob("*.parquet")).unlink()
     with pytest.raises(EngineError, match="files are missing"):
         restore(tmp_path / "out", tmp_path / "third")
+
+
+@pytest.mark.parametrize("index", ENGINES, indirect=True)
+@pytest.mark.parametrize("killed", ["figures.add", "engine.put", "engine.delete"])
+def test_a_sync_repairs_what_a_killed_one_left(
+    index: Index, questions: list[Question], killed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though it is of the bank as it was before; one figure cannot be read."""
+    gone = replace(questions[2], images=("/nowhere/gone.png",))
+    bank = [*questions[:2], gone, *questions[3:]]
+    update(index, bank, encode_text, delete=True)
+    new = Question(id="new", stem="New", images=questions[4].images)
+    changed = [replace(bank[1], images=questions[5].images), gone, replace(bank[4], images=()), *bank[5:20], new]
+
+    def die(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    table, method = killed.split(".")
+    with monkeypatch.context() as patch:
+        patch.setattr(getattr(index, table), method, die)
+        with pytest.raises(KeyboardInterrupt):
+            update(index, changed, encode_text, delete=True)
+    update(index, bank, encode_text, delete=True)
+    assert figure_ids(index) == expected_ids([question for question in bank if question is not gone])
+    for question in (bank[1], bank[4], bank[25]):
+        assert ids(search(index, question.images[0]))[0] == question.id
+    assert update(index, bank, encode_text, delete=True) == Changes(unchanged=COUNT)
 
 
 def test_figures_without_looks(index: Index, questions: list[Question], tmp_path: Path) -> None:

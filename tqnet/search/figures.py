@@ -73,7 +73,7 @@ def _scaled(rows: np.ndarray, side: int) -> np.ndarray:
 def figure_records(questions: pa.Table) -> pa.Table:
     """Return a record of each figure of ``questions`` (`tqnet.search.records`) that can be read.
 
-    The fields to filter by are the question's; ``content`` is its id, and texts are empty.
+    The fields to filter by and ``state`` are the question's; ``content`` is its id, and texts are empty.
     """
     rows, ids, vectors = [], [], [np.zeros(0, np.float32)]
     for row, (id, paths) in enumerate(zip(questions["id"].to_pylist(), questions["images"].to_pylist(), strict=True)):
@@ -87,7 +87,7 @@ def figure_records(questions: pa.Table) -> pa.Table:
         "id": pa.array(ids, pa.string()),
         "vector": pa.FixedSizeListArray.from_arrays(pa.array(np.concatenate(vectors), pa.float32()), WIDTH),
         "content": copied["id"],
-        **{field: copied[field] for field in FIELDS if field != "id"},
+        **{field: copied[field] for field in ("state", *FIELDS) if field != "id"},
     }
     empty = {
         field.name: pa.array([[] if pa.types.is_list(field.type) else ""] * len(rows), field.type)
