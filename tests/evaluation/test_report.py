@@ -33,7 +33,7 @@ from tqnet.evaluation.similar import evaluate_similar
 from tqnet.evaluation.stages import provenance
 from tqnet.evaluation.table import StageResult, render, stage_table, to_dict
 from tqnet.questions import Question, QuestionBank, Similarity
-from tqnet.questions.markup import formula_html
+from tqnet.questions.markup import _mathml, formula_html
 
 ATTACK = "<script>alert('x')</script>"
 
@@ -162,6 +162,13 @@ def test_the_rules_of_arrays(formula: str, classes: list[str]) -> None:
     root = ElementTree.fromstring(formula_html(formula))
     assert [cell.get("class", "") for cell in root.iter("{http://www.w3.org/1998/Math/MathML}mtd")] == classes
     assert "&amp;" not in formula_html(formula)
+
+
+def test_long_formulas_are_not_kept() -> None:
+    formula_html("x < 1")
+    kept = _mathml.cache_info().currsize
+    assert formula_html(f"{'x' * 1500} < 1", "$x..$") == "<code>$x..$</code>"
+    assert _mathml.cache_info().currsize == kept > 0
 
 
 def test_formula_attributes_that_load_or_run_are_dropped() -> None:

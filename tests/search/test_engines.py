@@ -7,10 +7,12 @@ import os
 import signal
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import lancedb
 import numpy as np
 import pytest
 
@@ -27,9 +29,9 @@ from tests.search.conftest import (
 from tqnet.questions import Question
 from tqnet.search import lance
 from tqnet.search import milvus as milvus_engine
-from tqnet.search.engine import BOOSTS, DuplicateIdError, SearchEngine
+from tqnet.search.engine import BOOSTS, DuplicateIdError, EngineError, SearchEngine
 from tqnet.search.lance import LanceEngine
-from tqnet.search.records import Filter, FilterError, query_words, read_filter, record_question, records, unit
+from tqnet.search.records import Filter, FilterError, query_words, read_filter, record_question, records, schema, unit
 
 
 def test_vectors_are_found_by_cosine(full_engine: SearchEngine) -> None:
@@ -232,8 +234,53 @@ def test_lance_keeps_what_searches_have_read(kept: int, tmp_path: Path, monkeypa
         (hit.id, hit.score, hit.row["stem"]) for hit in again
     ]
     assert len(asked) == (3 if kept == 1000 else 4)
+    engine.by_vector(VECTORS[7], 5)
+    assert len(asked) == (4 if kept == 1000 else 6)  # fewer columns of the same records
+    engine.by_vector(VECTORS[7], 5, (), ["form"])
+    assert engine._snapshot is not None
+    assert len(engine._snapshot._kept) <= kept
     engine.put(records([replace(QUESTIONS[7], stem="Something else")], VECTORS[7:8]))
     assert engine.by_vector(VECTORS[7], 5, (), ["stem", "content"])[0].row["stem"] == "something else"
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda engine: engine.by_vector(VECTORS[7], 1, (), ["stem"])[0].row["stem"],
+        lambda engine: engine.by_words({"stem": ["height"]}, 1, [read_filter("id=q007")], ["stem"])[0].row["stem"],
+        lambda engine: engine.get(["q007"], ["stem"])["stem"][0].as_py(),
+    ],
+)
+def test_lance_reads_again_what_a_writer_has_removed(
+    read: Callable[[LanceEngine], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With one connection, whatever is written."""
+    monkeypatch.setattr(lance, "_RECENT", timedelta(milliseconds=1))
+    connect, connections = lancedb.connect_async, []
+
+    def counted(folder: str) -> Any:
+        connections.append(folder)
+        return connect(folder)
+
+    monkeypatch.setattr(lancedb, "connect_async", counted)
+    writer = LanceEngine(tmp_path, schema(WIDTH))
+    writer.add(records(QUESTIONS, VECTORS))
+    reader, run = LanceEngine(tmp_path), lance._Snapshot.run
+    changed = [replace(question, stem=f"{question.stem} height again") for question in QUESTIONS]
+
+    def overtaken(snapshot: Any, query: Any, columns: Sequence[str]) -> Any:
+        monkeypatch.setattr(lance._Snapshot, "run", run)
+        writer.put(records(changed, VECTORS))
+        writer.optimize()
+        return run(snapshot, query, columns)
+
+    monkeypatch.setattr(lance._Snapshot, "run", overtaken)
+    assert "again" in read(reader)
+    assert len(connections) == 2
+    for file in tmp_path.rglob("data/*.lance"):
+        file.unlink()
+    with pytest.raises(EngineError, match=f"^{tmp_path}: "):
+        LanceEngine(tmp_path).get(["q007"])
 
 
 def test_lance_finds_the_best_of_two_fields_without_scoring_all(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -13,7 +14,7 @@ from PIL import Image, ImageChops, ImageDraw
 
 from tests.search.conftest import MILVUS, WIDTH
 from tqnet.questions import Question, QuestionBank
-from tqnet.search.build import build, update
+from tqnet.search.build import Changes, build, update
 from tqnet.search.engine import DuplicateIdError, EngineError
 from tqnet.search.figures import Looks, describe, with_figures
 from tqnet.search.index import Index, restore
@@ -189,12 +190,67 @@ def test_writes_keep_the_figures_in_step(index: Index, questions: list[Question]
         restore(tmp_path / "out", tmp_path / "third")
 
 
-def test_figures_without_looks(index: Index, tmp_path: Path) -> None:
+@pytest.mark.parametrize("index", ENGINES, indirect=True)
+@pytest.mark.parametrize("killed", ["figures.add", "engine.put", "engine.delete"])
+def test_a_sync_repairs_what_a_killed_one_left(
+    index: Index, questions: list[Question], killed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though it is of the bank as it was before; one figure cannot be read."""
+    gone = replace(questions[2], images=("/nowhere/gone.png",))
+    bank = [*questions[:2], gone, *questions[3:]]
+    update(index, bank, encode_text, delete=True)
+    new = Question(id="new", stem="New", images=questions[4].images)
+    changed = [replace(bank[1], images=questions[5].images), gone, replace(bank[4], images=()), *bank[5:20], new]
+
+    def die(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    table, method = killed.split(".")
+    with monkeypatch.context() as patch:
+        patch.setattr(getattr(index, table), method, die)
+        with pytest.raises(KeyboardInterrupt):
+            update(index, changed, encode_text, delete=True)
+    update(index, bank, encode_text, delete=True)
+    assert figure_ids(index) == expected_ids([question for question in bank if question is not gone])
+    for question in (bank[1], bank[4], bank[25]):
+        assert ids(search(index, question.images[0]))[0] == question.id
+    assert update(index, bank, encode_text, delete=True) == Changes(unchanged=COUNT)
+
+
+def test_figures_without_looks(index: Index, questions: list[Question], tmp_path: Path) -> None:
+    """Blank, missing and damaged ones; a text beside them is searched as if they were not there."""
     blank = np.full((40, 60, 3), 255, np.uint8)
     assert not describe(blank).any()
     Image.fromarray(blank).save(tmp_path / "blank.png")
-    answer = search(index, str(tmp_path / "blank.png"))
-    assert answer.candidates == []
-    assert "nothing similar in this bank" in answer.notes
-    assert search(index, str(tmp_path / "gone.png")).candidates == []
-    assert Looks.read(index.figures, [str(tmp_path / "gone.png")]).cosines({"q01": 1}) == {"q01": -1}
+    (tmp_path / "damaged.png").write_bytes(b"nonsense")
+    paths = [str(tmp_path / f"{name}.png") for name in ("blank", "gone", "damaged")]
+    assert Looks.read(index.figures, paths) is None
+    looks = Looks.read(index.figures, [*paths, questions[1].images[0]])
+    assert looks is not None
+    assert looks.cosines({"q01": 1, "q03": 1}) == {"q01": 1}  # q03 has none
+    for path in paths:
+        assert search(index, path).candidates == []
+        beside = search(index, path, "Find the area.").candidates
+        assert beside[0].likeness == pytest.approx(1)
+        assert {hit.figure for hit in beside} == {None}
+
+
+def test_a_figure_is_found_whatever_the_text() -> None:
+    """Though the text is less alike than what unrelated queries find."""
+    for text in ("", "Find the area."):
+        found = with_figures(Question(id="", stem=text), [-9.0, -9.0, 0.4], [0.7, 0.5, 0.5])
+        assert found[0] == pytest.approx(0.25)
+        assert found[1] == 0 < found[2] < 0.4
+
+
+def test_a_long_thin_figure_takes_little_memory() -> None:
+    figure = np.full((20, 40_000, 3), 255, np.uint8)
+    figure[5:15, 100:30_000] = 0
+    tracemalloc.start()
+    try:
+        wide, tall = describe(figure), describe(figure.swapaxes(0, 1))
+        assert tracemalloc.get_traced_memory()[1] < 2**27
+    finally:
+        tracemalloc.stop()
+    np.testing.assert_allclose(np.linalg.norm(wide, axis=1), 1, rtol=1e-5)
+    np.testing.assert_allclose(wide.reshape(2, 16, 16), tall.reshape(2, 16, 16).swapaxes(1, 2), atol=1e-5)

@@ -21,6 +21,7 @@ from pymilvus import MilvusClient
 from tests.milvus_server import LocalServer
 from tests.search.conftest import BANK, QUESTIONS, VECTORS, WIDTH, encode
 from tqnet.questions import Question, QuestionBank
+from tqnet.questions.question import FieldError
 from tqnet.search.build import build
 from tqnet.search.engine import EngineError, Place
 from tqnet.search.index import Index, restore
@@ -138,7 +139,7 @@ def test_any_word_comes_back(words: str) -> None:
 def test_limits_of_milvus(milvus: str, manifest: Manifest) -> None:
     engine = MilvusEngine(milvus, manifest.collection, schema(WIDTH))
     long = Question(id="long", stem="积分" * 12000)
-    with pytest.raises(ValueError, match=r"^long: its question has [\d,]+ bytes; Milvus keeps 65,535$"):
+    with pytest.raises(FieldError, match=r"^long: its question has [\d,]+ bytes; Milvus keeps 65,535$"):
         engine.add(records([QUESTIONS[0], long], VECTORS[:2]))
     assert engine.count() == 0
     for search in (partial(engine.by_vector, VECTORS[0]), partial(engine.by_words, {"stem": ["area"]})):
@@ -148,10 +149,19 @@ def test_limits_of_milvus(milvus: str, manifest: Manifest) -> None:
     engine.close()
 
 
+def test_nothing_is_written_of_what_milvus_does_not_keep(manifest: Manifest, tmp_path: Path) -> None:
+    index = build_index(tmp_path / "index", manifest)
+    before = index.background, index.engine.count(), index.figures.count()
+    for write in (index.put, index.add):
+        with pytest.raises(FieldError, match=r"^long: its question has"):
+            write([Question(id="new", stem="Unheard-of"), Question(id="long", stem="积分" * 12000)], VECTORS[:2])
+    assert (index.background, index.engine.count(), index.figures.count()) == before
+
+
 def test_an_index_and_its_replacement(manifest: Manifest, server: MilvusServer, tmp_path: Path) -> None:
     folder = tmp_path / "index"
     first = build_index(folder, manifest)
-    assert sorted(file.name for file in first.files.iterdir()) == ["manifest.json", "words.json"]
+    assert sorted(file.name for file in first.files.iterdir()) == ["background.json", "manifest.json"]
     assert first.engine.count() == 60
     assert server.aliases(first.manifest.records) == [manifest.collection]
     with pytest.raises(FileExistsError, match=f"there is a collection {manifest.collection} already"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from fastapi.testclient import TestClient
 
 from tests.serving.conftest import ClientOf, ids
 from tqnet.questions import QuestionBank
+from tqnet.search.background import Background
 from tqnet.search.build import Encode
 from tqnet.search.index import Index
 from tqnet.search.precomputed import precompute, precomputed_candidates
@@ -43,7 +45,7 @@ def test_the_next_search_knows_what_was_written(client: TestClient, own_index: P
     assert client.post("/check", json=check).json()["relation"] is None
     assert counts(put(client, NEW)) == (1, 0, 0, 1)
     assert client.post("/check", json=check).json()["relation"] == "identical"
-    assert Index(own_index).words["zebra"] == 1
+    assert Index(own_index).background.words["zebra"] == 1
     assert counts(put(client, NEW)) == (0, 0, 1, 0)
     assert counts(put(client, NEW | {"difficulty": 3})) == (0, 1, 0, 0)
     assert client.get("/questions/new/1").json()["difficulty"] == 3
@@ -90,6 +92,8 @@ def test_precomputed_candidates_are_given_up(client: TestClient, own_index: Path
         ([NEW, {"id": "x", "stem": "x", "images": ["/etc/hostname"]}], "[1].images: figures are not accepted"),
         ([{"id": "x", "stem": "Look: <img src='/etc/hostname'>"}], "[0].images: figures are not accepted"),
         ([NEW, NEW | {"stem": "x"}], "[1].id: 'new/1' is also that of [0]"),
+        ([NEW, {"id": "x\0", "stem": "x"}], "[1].id: holds a control character"),
+        ([{"id": "x\x85y", "stem": "x"}], "[0].id: holds a control character"),
         ([{"id": "x"}] * 12, "and 2 more"),
     ],
 )
@@ -111,6 +115,36 @@ def test_a_question_keeps_its_figures(client: TestClient, own_index: Path, bank:
         f"{question.id}: would lose figures; use tqnet index update",
     )
     assert not len(Index(own_index).engine.get([NEW["id"]]))
+
+
+def test_an_id_like_the_path_of_a_figure(client: TestClient, bank: QuestionBank) -> None:
+    pictured = next(question for question in bank if question.images)
+    for id in ("e/figures/1", "e/figures/x", "e/figures/1/figures/2", f"{pictured.id}/figures/99"):
+        assert client.get(f"/questions/{id}").status_code == 404
+        put(client, NEW | {"id": id}, NEW | {"id": "new"})
+        question, other = (client.get(f"/questions/{each}") for each in (id, "new"))
+        assert (question.status_code, question.headers["Content-Type"]) == (200, "application/json")
+        assert question.json() == other.json() | {"id": id}
+    put(client, NEW | {"id": f"{pictured.id}/figures/1"})
+    assert client.get(f"/questions/{pictured.id}/figures/1").headers["Content-Type"] == "image/png"
+
+
+@pytest.mark.parametrize("fails", ["the lock", "the words"])
+def test_a_folder_that_cannot_be_written(
+    client: TestClient, own_index: Path, fails: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def is_full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    if fails == "the lock":
+        lock = own_index.with_name(f".{own_index.name}.lock")
+        lock.unlink(missing_ok=True)
+        lock.mkdir()
+    else:
+        monkeypatch.setattr(Background, "save", is_full)
+    answer = put(client, NEW)
+    assert (answer.status_code, answer.json().keys()) == (503, {"detail"})
+    assert client.get("/questions/new/1").status_code == 404
 
 
 def test_who_may_write(client_of: ClientOf, own_index: Path) -> None:

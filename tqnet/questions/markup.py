@@ -61,9 +61,15 @@ def text_html(text: str, limit: int | None = None) -> str:
     return "".join(pieces) + (" …" if room < len(text) else "")
 
 
-@lru_cache(_KEPT)
 def formula_html(formula: str, source: str | None = None, *, block: bool = False) -> str:
-    """Return the MathML of a LaTeX formula, or its escaped source if it cannot be converted.
+    """Return the MathML of a LaTeX formula, or its escaped source if it cannot be converted."""
+    mathml = _mathml(formula, block) if len(formula) <= _LONGEST_FORMULA else None
+    return mathml or f"<code>{html.escape(source or formula)}</code>"
+
+
+@lru_cache(_KEPT)
+def _mathml(formula: str, block: bool) -> str | None:
+    """Convert a formula; None if it cannot be.
 
     ``latex2mathml.convert`` unescapes the whole result, so that ``\\text{<script>}`` would become a script. Here its
     tree is used instead: texts are unescaped one by one (it writes symbols as ``&#x..;``) and escaped again by the
@@ -71,9 +77,6 @@ def formula_html(formula: str, source: str | None = None, *, block: bool = False
     """
     from latex2mathml.converter import convert_to_element
 
-    fallback = f"<code>{html.escape(source or formula)}</code>"
-    if len(formula) > _LONGEST_FORMULA:
-        return fallback
     try:
         root = convert_to_element(_with_tables(formula.strip()), display="block" if block else "inline")
         for element in root.iter():
@@ -88,7 +91,7 @@ def formula_html(formula: str, source: str | None = None, *, block: bool = False
             element.text = _SIGN.sub("", element.text) if element.text else element.text
         return ElementTree.tostring(root, encoding="unicode")
     except Exception:  # the converter raises many kinds, IndexError and RecursionError among them
-        return fallback
+        return None
 
 
 def _with_tables(formula: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from tqdm import tqdm
 from tqnet.files import atomic
 from tqnet.parallel import batched
 from tqnet.questions import Question, QuestionBank
+from tqnet.questions.images import decode_image
 from tqnet.search.index import Index
 from tqnet.search.records import content_key, state_key, table_vectors
 from tqnet.search.versions import Manifest, Versions, writing
@@ -146,16 +148,22 @@ def update(index: Index, bank: Iterable[Question], encode: Encode, *, delete: bo
     """Write the new and changed questions of ``bank``, a shard at a time; a killed run is simply repeated.
 
     Args:
-        delete: Remove questions that are not in ``bank``.
+        delete: Remove questions that are not in ``bank``, and repair the figures that a killed run left behind.
     """
     everything = index.states() if delete else {}
+    figures = index.figure_states() if delete else Counter()
     seen: set[str] = set()
     added = changed = encoded = 0
     for questions in batched(bank, SHARD):
         states = {question.id: (state_key(question), content_key(question)) for question in questions}
         known = everything if delete else index.states(list(states))
         seen |= states.keys()
-        fresh = [question for question in questions if known.get(question.id) != states[question.id]]
+        fresh = [
+            question
+            for question in questions
+            if known.get(question.id) != (state := states[question.id])
+            or (delete and not _has_figures(question, figures[question.id, state[0]]))
+        ]
         if not fresh:
             continue
         reworded = [q for q in fresh if q.id not in known or known[q.id][1] != states[q.id][1]]
@@ -167,10 +175,15 @@ def update(index: Index, bank: Iterable[Question], encode: Encode, *, delete: bo
         new = sum(question.id not in known for question in fresh)
         added, changed, encoded = added + new, changed + len(fresh) - new, encoded + len(reworded)
     gone = everything.keys() - seen
-    index.delete(gone)
+    index.delete(gone | {id for id, _ in figures} - seen)  # also figures of questions that never were
     index.optimize()
     index.calibrate(encode)
     return Changes(added, changed, len(gone), len(seen) - added - changed, encoded)
+
+
+def _has_figures(question: Question, count: int) -> bool:
+    """Return True if ``count`` is the number of its figures that can be read."""
+    return count == len(question.images) or count == sum(decode_image(path) is None for path in question.images)
 
 
 def remove(index: Index, ids: Sequence[str]) -> set[str]:

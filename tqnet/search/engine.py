@@ -75,22 +75,27 @@ class SearchEngine(ABC):
         """Write new records; with ``known_new``, without looking up whether their ids exist.
 
         Raises:
-            DuplicateIdError: An id exists already, or occurs twice in ``records``; nothing was written.
+            DuplicateIdError, FieldError: See :meth:`check`; nothing was written.
         """
-        self.refuse_duplicates(records, known_new=known_new)
+        self.check(records, known_new=known_new)
         self._write(records, replace=False)
 
     def put(self, records: pa.Table) -> None:
         """Insert or replace records by id; not for concurrent writers.
 
         Raises:
-            DuplicateIdError: An id occurs twice in ``records``; nothing was written.
+            DuplicateIdError, FieldError: See :meth:`check`; nothing was written.
         """
-        self.refuse_duplicates(records, known_new=True)
+        self.check(records, known_new=True)
         self._write(records, replace=True)
 
-    def refuse_duplicates(self, records: pa.Table, *, known_new: bool = False) -> None:
-        """Raise a DuplicateIdError if an id occurs twice in ``records`` or, unless ``known_new``, exists already."""
+    def check(self, records: pa.Table, *, known_new: bool = False) -> None:
+        """Check that ``records`` can be written.
+
+        Raises:
+            DuplicateIdError: An id occurs twice or, unless ``known_new``, exists already.
+            FieldError: A value is too long for the engine.
+        """
         counts = pc.value_counts(records["id"]).to_pylist()
         if repeated := sorted(entry["values"] for entry in counts if entry["counts"] > 1):
             raise DuplicateIdError(f"{repeated[0]}: two of the records have this id ({len(repeated):,} such ids)")

@@ -53,21 +53,27 @@ def describe(figure: np.ndarray) -> np.ndarray:
 
 def _waves(grey: np.ndarray, cut: float) -> np.ndarray:
     """Return the waves ``[256]`` of a figure ``[h, w]`` in the middle of a square; ``cut`` is added to each side."""
-    height, width = grey.shape
-    side = round(max(height, width) * (1 + 2 * cut))
-    top, left = (side - height) // 2, (side - width) // 2
-    square = np.zeros((side, side), np.float32)
-    square[top : top + height, left : left + width] = grey
-    small = Image.fromarray(square).resize((_SIDE, _SIDE), Image.Resampling.BILINEAR)
-    waves = dctn(np.asarray(small), norm="ortho")[:_WAVES, :_WAVES]
+    side = round(max(grey.shape) * (1 + 2 * cut))
+    wide = grey if grey.shape[1] >= grey.shape[0] else grey.T
+    # A side after the other, the longer one first: the whole square of a long thin figure would not fit into memory.
+    small = _scaled(_scaled(wide, side).T, side).T
+    waves = dctn(small if wide is grey else small.T, norm="ortho")[:_WAVES, :_WAVES]
     waves[0, 0] = 0  # how dark it is
     return (np.sign(waves) * np.sqrt(np.abs(waves))).ravel()  # so that no wave drowns the others
+
+
+def _scaled(rows: np.ndarray, side: int) -> np.ndarray:
+    """Place rows ``[n, width]`` in the middle of longer ones of length ``side``; return these scaled, ``[n, 64]``."""
+    height, width = rows.shape
+    left = (side - width) // 2
+    longer = np.pad(rows, ((0, 0), (left, side - width - left)))
+    return np.asarray(Image.fromarray(longer).resize((_SIDE, height), Image.Resampling.BILINEAR))
 
 
 def figure_records(questions: pa.Table) -> pa.Table:
     """Return a record of each figure of ``questions`` (`tqnet.search.records`) that can be read.
 
-    The fields to filter by are the question's; ``content`` is its id, and texts are empty.
+    The fields to filter by and ``state`` are the question's; ``content`` is its id, and texts are empty.
     """
     rows, ids, vectors = [], [], [np.zeros(0, np.float32)]
     for row, (id, paths) in enumerate(zip(questions["id"].to_pylist(), questions["images"].to_pylist(), strict=True)):
@@ -81,7 +87,7 @@ def figure_records(questions: pa.Table) -> pa.Table:
         "id": pa.array(ids, pa.string()),
         "vector": pa.FixedSizeListArray.from_arrays(pa.array(np.concatenate(vectors), pa.float32()), WIDTH),
         "content": copied["id"],
-        **{field: copied[field] for field in FIELDS if field != "id"},
+        **{field: copied[field] for field in ("state", *FIELDS) if field != "id"},
     }
     empty = {
         field.name: pa.array([[] if pa.types.is_list(field.type) else ""] * len(rows), field.type)
@@ -105,20 +111,22 @@ class Looks:
     """The figures of a query, to be compared with those of an index.
 
     Attributes:
-        vectors: As `describe` returns them, ``[2 x figures, 256]``.
+        vectors: As `describe` returns them, without zeros, ``[n, 256]``.
     """
 
     engine: SearchEngine
     vectors: np.ndarray
 
     @classmethod
-    def read(cls, engine: SearchEngine, figures: Sequence[str]) -> Looks:
-        """Read the figures at these paths, without those that are missing or damaged."""
-        vectors = [np.zeros((0, WIDTH), np.float32)]
+    def read(cls, engine: SearchEngine, figures: Sequence[str]) -> Looks | None:
+        """Read the figures at these paths, without those that are missing, damaged or blank; None if none is left."""
+        described = [np.zeros((0, WIDTH), np.float32)]
         for path in figures:
             with suppress(OSError):
-                vectors.append(describe(open_figure(path)))
-        return cls(engine, np.concatenate(vectors))
+                described.append(describe(open_figure(path)))
+        vectors = np.concatenate(described)
+        drawn = vectors[vectors.any(1)]
+        return cls(engine, drawn) if len(drawn) else None
 
     def nearest(self, k: int, where: Sequence[Filter] = ()) -> list[str]:
         """Return the ids of the questions with the ``k`` figures nearest to each of the query's."""
@@ -134,7 +142,7 @@ class Looks:
         """
         ids = [_figure_id(id, number) for id, count in figures.items() for number in range(1, count + 1)]
         table = self.engine.get(ids, ["content", "vector"])
-        best = (table_vectors(table) @ self.vectors.T).max(1, initial=-1.0)
+        best = (table_vectors(table) @ self.vectors.T).max(1)
         cosines: dict[str, float] = {}
         for id, cosine in zip(table["content"].to_pylist(), best.tolist(), strict=True):
             cosines[id] = max(round(cosine, 6), cosines.get(id, -1.0))
@@ -147,12 +155,13 @@ def figure_evidence(cosine: float | None) -> float:
 
 
 def with_figures(query: Question, scores: Sequence[float] | np.ndarray, cosines: Sequence[float | None]) -> np.ndarray:
-    """Return scores from 0 to 1, ``[candidates]``, that count the cosines of figures too; the same if there are none.
+    """Return scores, 1 at most, that count the cosines of figures too, ``[candidates]``; the same if there are none.
 
-    The same figure makes a score 1; a cosine of 0.96 outdoes any text without a like figure.
+    The same figure makes a score 1; a cosine of 0.96 outdoes any text without a like figure. Beside figures a score
+    below 0 counts as 0: a like figure is found whatever the text.
     """
     scores = np.asarray(scores, dtype=np.float64)
     if all(cosine is None for cosine in cosines):
         return scores
     evidence = np.array(list(map(figure_evidence, cosines)))
-    return evidence + (1 - evidence) * (_BESIDE_TEXT if query.content.strip() else _ALONE) * scores
+    return evidence + (1 - evidence) * (_BESIDE_TEXT if query.content.strip() else _ALONE) * np.maximum(scores, 0)

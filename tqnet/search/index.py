@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import uuid
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -110,14 +111,14 @@ class Index:
     def add(self, questions: Sequence[Question], vectors: np.ndarray, *, known_new: bool = False) -> None:
         """Write new questions with their figures and vectors ``[questions, width]`` (`SearchEngine.add`)."""
         table = self._records(questions, vectors)
-        self.engine.refuse_duplicates(table, known_new=known_new)
+        self.engine.check(table, known_new=known_new)
         self._write_beside(questions, table, known_new)
         self.engine.add(table, known_new=True)
 
     def put(self, questions: Sequence[Question], vectors: np.ndarray) -> None:
         """Insert or replace questions by id."""
         table = self._records(questions, vectors)
-        self.engine.refuse_duplicates(table, known_new=True)
+        self.engine.check(table, known_new=True)
         self._write_beside(questions, table)
         self.engine.put(table)
 
@@ -145,12 +146,16 @@ class Index:
         return count
 
     def _write_beside(self, questions: Sequence[Question], table: pa.Table, known_new: bool = False) -> None:
-        """Write words and figures, before the questions: a run that is killed in between is repeated."""
+        """Write words and figures, before the questions: a run that is killed in between is repeated.
+
+        If it never is, a sync tells by `figure_states` which figures are out of step.
+        """
+        figures = figure_records(table)
         background = self.background.with_words(questions, table["stem"].to_pylist())
         background.save(self.files)  # twice rather than never
         if not known_new:
             self.figures.remove(list(filters_of_questions(table["id"].to_pylist())))
-        self.figures.add(figure_records(table), known_new=True)
+        self.figures.add(figures, known_new=True)
 
     def _records(self, questions: Sequence[Question], vectors: np.ndarray) -> pa.Table:
         if vectors.shape[1:] != (self.manifest.width,):
@@ -171,6 +176,11 @@ class Index:
         columns = ["id", "state", "content"]
         tables = self.engine.scan(columns) if ids is None else [self.engine.get(ids, columns)]
         return {row["id"]: (row["state"], row["content"]) for table in tables for row in table.to_pylist()}
+
+    def figure_states(self) -> Counter[tuple[str, str]]:
+        """Return (question, its state when they were written) -> number of its figures."""
+        tables = self.figures.scan(["content", "state"])
+        return Counter((row["content"], row["state"]) for table in tables for row in table.to_pylist())
 
 
 def restore(exported: Path, folder: Path, place: Place | None = None, *, wait: float = 0) -> Index:

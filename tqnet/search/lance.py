@@ -8,12 +8,13 @@ from datetime import timedelta
 from functools import partial, wraps
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypeVar, cast
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import lancedb
 import numpy as np
 import pyarrow as pa
 from lancedb.background_loop import LOOP
+from lancedb.db import AsyncConnection
 from lancedb.index import FTS, Bitmap, BTree, HnswSq, IvfRq, LabelList
 from lancedb.query import AsyncQuery, BooleanQuery, FullTextQuery, MatchQuery, Occur
 from lancedb.table import AsyncTable
@@ -32,6 +33,8 @@ from tqnet.search.engine import (
 from tqnet.search.records import KEYS, TEXT_FIELDS, Filter, table_rows, unit
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+P = ParamSpec("P")
 
 _TABLE = "questions"
 
@@ -59,6 +62,9 @@ _KEPT = 30_000
 #: Words of several columns: oversampling of the best by the first column, and its limit.
 _DEEPER = 8
 _DEEPEST = 2048
+
+#: `optimize` removes versions that were written longer ago.
+_RECENT = timedelta(hours=1)
 
 _SCALAR_INDEXES: dict[str, BTree | Bitmap | LabelList] = {
     **{field: BTree() for field in ("id", *KEYS, "difficulty")},
@@ -101,6 +107,25 @@ def _clear_errors(method: F) -> F:
     return cast(F, call)
 
 
+def _of_latest(
+    method: Callable[Concatenate[LanceEngine, _Snapshot, P], T],
+) -> Callable[Concatenate[LanceEngine, P], T]:
+    """Pass the latest snapshot to a method, and again if its files have been removed meanwhile."""
+
+    @wraps(method)
+    def call(engine: LanceEngine, *args: P.args, **kwargs: P.kwargs) -> T:
+        version = engine.version()
+        try:
+            return method(engine, engine._at(version), *args, **kwargs)
+        except _ERRORS:
+            latest = engine.version()
+            if latest == version:
+                raise
+        return method(engine, engine._at(latest), *args, **kwargs)
+
+    return call
+
+
 class _Snapshot:
     """The table at a version, with the records that searches have read lately.
 
@@ -109,15 +134,15 @@ class _Snapshot:
         words_complete: The word indexes hold all records.
     """
 
-    def __init__(self, folder: Path, version: int):
+    def __init__(self, database: AsyncConnection, version: int):
         self.version = version
         # A query of the synchronous interface is several calls, and takes half as long again.
-        self._table: AsyncTable = LOOP.run(_checkout(folder, version))
+        self._table: AsyncTable = LOOP.run(_checkout(database, version))
         indexes = _by_column(LOOP.run(self._table.list_indices()))
         words = [LOOP.run(self._table.index_stats(indexes[field].name)) for field in TEXT_FIELDS if field in indexes]
         self.one_bit = _has_one_bit_vectors(indexes)
         self.words_complete = [stats is not None and not stats.num_unindexed_rows for stats in words] == [True, True]
-        self._kept: dict[tuple[str, ...], dict[int, dict[str, Any]]] = {}
+        self._kept: dict[int, dict[str, Any]] = {}
         self._keeping = Lock()
 
     def query(self) -> AsyncQuery:
@@ -128,19 +153,21 @@ class _Snapshot:
         return LOOP.run(query.select(list(columns)).to_arrow())
 
     def read(self, numbers: Sequence[int], columns: Sequence[str]) -> list[dict[str, Any]]:
-        """Return the records of these row numbers (`tqnet.search.records.table_rows`); not to be changed."""
-        names = tuple(dict.fromkeys(("id", *columns)))
-        kept = self._kept.setdefault(names, {})
-        rows = {number: kept.get(number) for number in numbers}
-        if missing := [number for number, row in rows.items() if row is None]:
+        """Return the records of these row numbers, with ``columns`` at least; not to be changed.
+
+        See `tqnet.search.records.table_rows`.
+        """
+        names = dict.fromkeys(("id", *columns))
+        rows = {number: self._kept.get(number, {}) for number in numbers}
+        if missing := [number for number, row in rows.items() if not names.keys() <= row.keys()]:
             table = self.run(self._table.take_row_ids(missing), ("_rowid", *names))
-            read = dict(zip(table["_rowid"].to_pylist(), table_rows(table.drop_columns("_rowid")), strict=True))
-            rows |= read
+            for number, row in zip(table["_rowid"].to_pylist(), table_rows(table.drop_columns("_rowid")), strict=True):
+                rows[number] = rows[number] | row
             with self._keeping:
-                kept |= read
-                while len(kept) > _KEPT:
-                    del kept[next(iter(kept))]
-        return [row for row in rows.values() if row is not None]  # all are there
+                self._kept |= {number: rows[number] for number in missing}
+                while len(self._kept) > _KEPT:
+                    del self._kept[next(iter(self._kept))]
+        return list(rows.values())  # all are there
 
 
 class LanceEngine(SearchEngine):
@@ -172,6 +199,8 @@ class LanceEngine(SearchEngine):
                 raise FileExistsError(f"{folder}: there is an index already") from error
             raise EngineError(f"{folder}: no index that can be read ({first_line(error)})") from error
         self.schema = self._table.schema
+        # One for all snapshots, which share what it has cached of the indexes.
+        self._database: AsyncConnection = LOOP.run(lancedb.connect_async(str(folder)))
         self._shares: dict[str, float] = {}
         self._snapshot: _Snapshot | None = None
 
@@ -188,16 +217,22 @@ class LanceEngine(SearchEngine):
             self._table.delete(lance_condition([condition]))
 
     @_clear_errors
-    def select(self, where: Filter, columns: Sequence[str], limit: int) -> pa.Table:
-        snapshot = self._current()
+    @_of_latest
+    def select(self, snapshot: _Snapshot, where: Filter, columns: Sequence[str], limit: int) -> pa.Table:
         return snapshot.run(_filtered(snapshot.query(), [where], limit), columns)
 
     @_clear_errors
+    @_of_latest
     def by_vector(
-        self, vector: np.ndarray, k: int, where: Sequence[Filter] = (), columns: Sequence[str] = ()
+        self,
+        snapshot: _Snapshot,
+        vector: np.ndarray,
+        k: int,
+        where: Sequence[Filter] = (),
+        columns: Sequence[str] = (),
     ) -> list[Hit]:
         query = unit(np.asarray(vector, dtype=np.float32)[None])[0]
-        snapshot, share = self._current(), self._share(where)
+        share = self._share(where)
         filtered_late = _WIDE <= share < 1
         read = () if filtered_late else columns
 
@@ -225,8 +260,14 @@ class LanceEngine(SearchEngine):
         return self._with_rows(hits, columns) if filtered_late else hits
 
     @_clear_errors
+    @_of_latest
     def by_words(
-        self, words: Mapping[str, Sequence[str]], k: int, where: Sequence[Filter] = (), columns: Sequence[str] = ()
+        self,
+        snapshot: _Snapshot,
+        words: Mapping[str, Sequence[str]],
+        k: int,
+        where: Sequence[Filter] = (),
+        columns: Sequence[str] = (),
     ) -> list[Hit]:
         queries: list[FullTextQuery] = [
             MatchQuery(" ".join(terms), field, boost=BOOSTS[field])  # type: ignore[call-arg]
@@ -235,7 +276,6 @@ class LanceEngine(SearchEngine):
         ]
         if not queries:
             return []
-        snapshot = self._current()
         if len(queries) == 1:
             return top_hits(partial(self._by_text, snapshot, queries[0], where, columns), k)
         hits = top_hits(partial(self._by_sum, snapshot, queries, where, columns), k)
@@ -312,12 +352,12 @@ class LanceEngine(SearchEngine):
             self._table.create_index("vector", config=IvfRq(distance_type="dot", num_partitions=partitions))
         elif self._exact < size <= self._graph and "vector" not in indexes:
             self._table.create_index("vector", config=HnswSq(distance_type="dot", num_partitions=1))
-        # Readers of the last hour may still hold an old version.
-        self._table.optimize(cleanup_older_than=timedelta(hours=1))
+        # A version that was current until now may go too: who reads it begins again (`_of_latest`).
+        self._table.optimize(cleanup_older_than=_RECENT)
 
     @_clear_errors
-    def version(self) -> int | None:
-        return self._table.version
+    def version(self) -> int:
+        return self._table.version  # another process may have written
 
     def _share(self, where: Sequence[Filter]) -> float:
         """Return the share of records that meet ``where``, as it was when first computed."""
@@ -330,16 +370,15 @@ class LanceEngine(SearchEngine):
             self._shares[conditions] = self.count(where) / max(1, self.count())
         return self._shares[conditions]
 
-    def _current(self) -> _Snapshot:
-        version = self._table.version  # another process may have written
+    def _at(self, version: int) -> _Snapshot:
         snapshot = self._snapshot
         if snapshot is None or snapshot.version != version:
-            snapshot = self._snapshot = _Snapshot(self.folder, version)
+            snapshot = self._snapshot = _Snapshot(self._database, version)
         return snapshot
 
 
-async def _checkout(folder: Path, version: int) -> AsyncTable:
-    table = await (await lancedb.connect_async(str(folder))).open_table(_TABLE)
+async def _checkout(database: AsyncConnection, version: int) -> AsyncTable:
+    table = await database.open_table(_TABLE)
     await table.checkout(version)
     return table
 

@@ -17,6 +17,7 @@ from pymilvus import DataType, Function, FunctionType, MilvusClient, MilvusExcep
 from pymilvus.client.types import Status
 
 from tqnet.errors import first_line
+from tqnet.questions.question import FieldError
 from tqnet.search.engine import (
     BOOSTS,
     EngineError,
@@ -233,6 +234,13 @@ class MilvusEngine(SearchEngine):
             raise EngineError(f"{self.server.uri}, collection {self.collection}: not made by tqnet index")
         return columns
 
+    def check(self, records: pa.Table, *, known_new: bool = False) -> None:
+        super().check(records, known_new=known_new)
+        for row in map(_row, records.drop_columns("vector").to_pylist()):
+            for name, value in row.items():
+                if isinstance(value, str) and (size := len(value.encode())) > _LONGEST:
+                    raise FieldError(row["id"], f"its {name} has {size:,} bytes; Milvus keeps {_LONGEST:,}")
+
     def _write(self, records: pa.Table, replace: bool) -> None:
         rows = list(map(_row, records.to_pylist()))
         size = max(1, len(rows) * _MESSAGE // max(records.nbytes, 1))
@@ -323,11 +331,7 @@ def _sparse(field: str) -> str:
 
 
 def _row(record: Mapping[str, Any]) -> dict[str, Any]:
-    row = {name: _escaped(value) if name in TEXT_FIELDS else value for name, value in record.items()}
-    for name, value in row.items():
-        if isinstance(value, str) and (size := len(value.encode())) > _LONGEST:
-            raise ValueError(f"{record['id']}: its {name} has {size:,} bytes; Milvus keeps {_LONGEST:,}")
-    return row
+    return {name: _escaped(value) if name in TEXT_FIELDS else value for name, value in record.items()}
 
 
 def _escaped(words: str) -> str:

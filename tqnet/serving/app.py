@@ -6,7 +6,7 @@ import hmac
 import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict
 from functools import partial
 from importlib.resources import files
@@ -16,14 +16,14 @@ from typing import Annotated, Any, TypeVar
 import anyio
 from fastapi import Body, Depends, FastAPI, HTTPException, Path, Request, Response
 from fastapi.params import Depends as DependsParameter
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, JSONResponse
 from fastapi.security import APIKeyHeader
 from fastapi.staticfiles import StaticFiles
 from jinja2 import Environment, PackageLoader
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-from tqnet.search.searcher import OpenSearcher
+from tqnet.search.searcher import OpenSearcher, UnknownIdError
 from tqnet.serving import examples
 from tqnet.serving.answers import (
     BatchAnswer,
@@ -250,15 +250,20 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
         service.judge(pair)
 
     @app.get(
-        "/questions/{id:path}/figures/{number}",
+        "/questions/{id:path}/figures/{number:int}",
         summary="A figure of a question",
         dependencies=needs_key,
         response_class=Response,
         responses={200: {"content": {"image/png": {}}}, **problems(401, 404, 503)},
     )
     def figure(id: Id, number: Annotated[int, Path(description="From 1")]) -> Response:
-        """As PNG, on white."""
-        return Response(service.figure(id, number), media_type="image/png")
+        """As PNG, on white. Without such a figure, the question whose id is the rest of the path."""
+        try:
+            return Response(service.figure(id, number), media_type="image/png")
+        except UnknownIdError:
+            with suppress(UnknownIdError):
+                return JSONResponse(service.question(f"{id}/figures/{number}").model_dump(mode="json"))
+            raise
 
     @app.get(
         "/questions/{id:path}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,10 +11,12 @@ from typing import Any
 import numpy as np
 from fastapi import HTTPException
 
+from tqnet.errors import first_line
 from tqnet.parallel import batched
 from tqnet.questions import Question, QuestionBank
 from tqnet.questions.reading import kind, read_fields
 from tqnet.search.build import Changes, Encode, remove, update
+from tqnet.search.engine import EngineError
 from tqnet.search.index import Index
 from tqnet.search.searcher import Follower, QueryError, Searcher, UnknownIdError
 from tqnet.search.versions import AnotherWritesError, Versions, writing
@@ -59,11 +62,16 @@ class IndexWriter:
 
     @contextmanager
     def _locked(self) -> Iterator[Searcher]:
-        with writing(self._folder, _PATIENCE):
-            searcher = self._follower.current()
-            if Versions.written(self._folder) != searcher.index.written:
-                raise AnotherWritesError(f"{self._folder}: its current version is not open yet")
-            yield searcher
+        try:
+            with writing(self._folder, _PATIENCE):
+                searcher = self._follower.current()
+                if Versions.written(self._folder) != searcher.index.written:
+                    raise AnotherWritesError(f"{self._folder}: its current version is not open yet")
+                yield searcher
+        except EngineError:
+            raise
+        except OSError as error:  # the folder is read-only, the disk full
+            raise EngineError(f"{self._folder}: cannot be written ({first_line(error)})") from error
 
     def _in_batches(self, encode: Encode) -> Encode:
         def encode_batches(questions: Sequence[Question] | QuestionBank) -> np.ndarray:
@@ -94,6 +102,8 @@ def read_questions(records: Any) -> list[Question]:
             faults.append(f"[{place}].images: figures are not accepted here; use tqnet index update")
         if (first := places.setdefault(values["id"], place)) != place:
             faults.append(f"[{place}].id: {values['id']!r} is also that of [{first}]")
+        if any(unicodedata.category(sign) == "Cc" for sign in values["id"]):
+            faults.append(f"[{place}].id: holds a control character, which no address has")
         questions.append(Question(**values))
     if faults:
         more = f"; and {len(faults) - _REPORTED:,} more" if len(faults) > _REPORTED else ""
