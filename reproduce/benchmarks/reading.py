@@ -1,10 +1,11 @@
 """What a reader says of the first five results: the share that is truly similar to the query.
 
-    python -m reproduce.benchmarks.reading INDEX [INDEX ...] [--sheet FILE]
+    python -m reproduce.benchmarks.reading INDEX [INDEX ...] [--split valid] [--sheet FILE]
 
 The queries of `assets/reading_queries.jsonl` are typed into the index of their bank, and the results looked up among
 the judgements of `assets/reading_judgements.jsonl`. The reader has seen neither scores nor order: `--sheet` writes what
 is not judged yet, results by words, by vectors and by both mixed, for somebody to set each `similar` to true or false.
+Each query of `test` asks for a skill that at least ten questions of its bank practise.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ _K, _FLOORS = 5, (0.0, 0.1, 0.2, 0.3)
 def main() -> None:
     parser = make_parser(__doc__)
     parser.add_argument("index", nargs="+", help="folders of tqnet index, of the banks that the queries name")
+    parser.add_argument("--split", choices=("valid", "test"), default="test", help="which queries; default: test")
     parser.add_argument("--sheet", type=Path, metavar="FILE", help="write results that are not judged yet")
     args = parser.parse_args()
     judged = {(row["text"], row["result"]): row["similar"] for row in read(JUDGEMENTS)}
@@ -44,21 +46,22 @@ def main() -> None:
     for index in map(open_index, args.index):
         searcher = SearcherOptions().searcher(index, Rank())
         for query in read(QUERIES):
-            if query["bank"] != index.manifest.bank:
+            if (query["bank"], query["split"]) != (index.manifest.bank, args.split):
                 continue
             for way, by in WAYS.items():
                 results = first_results(searcher, query["text"], by)
                 labels = [judged.get((query["text"], result.id)) for result, _ in results]
                 for (result, likeness), label in zip(results, labels, strict=True):
                     if label is None:
-                        sheet[query["text"], result.id] = line(query["text"], result)
+                        sheet[query["text"], result.id] = line(query, result)
                     elif way == "both":
                         for floor in _FLOORS:
                             if likeness > floor:
                                 above[f"{query['bank']}: above {floor:.1f}"].append(label)
                 # Fewer than five results are better than others that are not similar.
-                shares[f"{query['bank']}: {way}"].append(labels.count(True) / max(1, len(labels)))
-                shares[f"{query['bank']}: {way}, results"].append(len(labels))
+                for part in (query["bank"], query["language"]):
+                    shares[f"{part}: {way}"].append(labels.count(True) / max(1, len(labels)))
+                    shares[f"{part}: {way}, results"].append(len(labels))
     if args.sheet:
         lines = [sheet[key] for key in sorted(sheet)]
         order = np.random.default_rng(0).permutation(len(lines))
@@ -77,10 +80,10 @@ def first_results(searcher: Searcher, text: str, by: Sequence[str]) -> list[tupl
     return [*known, *((candidate.question, candidate.likeness or 0.0) for candidate in answer.candidates)][:_K]
 
 
-def line(text: str, result: Question) -> dict[str, Any]:
+def line(query: dict[str, Any], result: Question) -> dict[str, Any]:
     """Return a result as a line of the sheet."""
     shown = {"stem": result.stem, "options": list(result.options), "figures": len(result.images)}
-    return {"text": text, "result": result.id, "similar": None, **shown}
+    return {"text": query["text"], "skill": query.get("skill"), "result": result.id, "similar": None, **shown}
 
 
 def read(file: Path) -> list[dict[str, Any]]:

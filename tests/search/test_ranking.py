@@ -159,7 +159,7 @@ def test_without_a_model_the_features_order_all() -> None:
     weight = WEIGHTS[0] / sum(WEIGHTS[:3])  # there are no formulas and no concepts
     assert ranked[0].likeness == pytest.approx(0.5 * weight + 1 - weight)
     assert ranked[0].probability is None
-    assert "likeness 0.750, vector 0.500" in ranked[0].why
+    assert "likeness 0.714, vector 0.500" in ranked[0].why
     with_text = Rank()(QUERY, [replace(changed(candidates[0], stem=""), terms="find area")]) or []
     assert with_text[0].likeness == ranked[0].likeness  # by the words that retrieval has read
     scaled = Rank()(QUERY, candidates, Background(unrelated={"vectors": 0.4, "words": 0.2})) or []
