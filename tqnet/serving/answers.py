@@ -63,8 +63,8 @@ class Result(BaseModel):
         description="Best cosine of a figure of the query with one of the question, by their looks; null without these"
     )
     evidence: float | None = Field(
-        description="Likeness by vectors, characters, words, formulas and concepts: 0 is what unrelated texts find, 1 the "
-        "same question; results that are not above the floor are left out"
+        description="Likeness by vectors, characters, words, formulas and concepts: 0 is what unrelated texts find, 1 "
+        "the same question; results that are not above the floor are left out"
     )
     rank: float | None = Field(description="The ranker's probability that it is similar; null without a ranker")
     remarks: list[str] = Field(description="Remarks of re-ranking")
