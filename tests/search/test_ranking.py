@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,7 +15,7 @@ import pytest
 from tests.search.conftest import VECTORS, make_questions, new_lance
 from tqnet.questions import Question, Similarity
 from tqnet.search import ranking
-from tqnet.search.background import Background
+from tqnet.search.background import Background, Words
 from tqnet.search.evaluation import (
     ORDERS,
     RETRIEVED,
@@ -26,7 +27,7 @@ from tqnet.search.evaluation import (
     retrieve_candidates,
     similar_queries,
 )
-from tqnet.search.ranking import FEATURES, WEIGHTS, Rank, pair_features, search_text, shared_runs
+from tqnet.search.ranking import FEATURES, WEIGHTS, Rank, pair_features, search_text, shared_runs, shared_words
 from tqnet.search.records import records
 from tqnet.search.retrieval import Candidate
 
@@ -177,6 +178,31 @@ def test_formulas_count_by_their_shape() -> None:
     assert formulas[1] == pytest.approx(1)
     assert formulas[2] < 1
     assert not formulas[[0, 3]].any()
+
+
+def test_rare_words_in_common_tell_more() -> None:
+    words = Words({"solve": 900, "equation": 500, "completing": 3, "square": 80})
+    query, texts = "solve completing square x = 7", ["solve equation x = 7", "completing square y", "", "7 = x"]
+    common, rare, *nothing = shared_words(query, texts, words)
+    assert 0 < common < 0.1 < 0.8 < rare < 1
+    assert nothing == [0, 0]  # numbers and names are no words
+    common, rare, *_ = shared_words(query, texts, Words())
+    assert common == pytest.approx(1 / math.sqrt(3 * 2))  # all are equally rare
+    assert rare == pytest.approx(2 / math.sqrt(3 * 2))
+    assert shared_words(query, [query], words) == pytest.approx(1)
+
+
+def test_the_most_alike_vote_for_concepts() -> None:
+    """Not the nearest by vectors alone: these share nothing with the query but a direction."""
+    stems = ["Find the area of a circle."] * 2 + ["Who was it?"] * 3
+    concepts, cosines = [AREA, AREA, ANGLES, ANGLES, ANGLES], [0.5, 0.5, 0.55, 0.55, 0.55]
+    candidates = [
+        changed(item, cosine, stem=stem, knowledge=(concept,))
+        for item, stem, concept, cosine in zip(CANDIDATES, stems, concepts, cosines, strict=False)
+    ]
+    votes = pair_features(QUERY, candidates)[:, FEATURES.index("concepts")]
+    assert votes[:2].min() > 0.9
+    assert votes[2:].max() < 0.1
 
 
 def test_concepts_of_the_nearest_and_of_the_query() -> None:
