@@ -342,4 +342,4 @@ PIECES = [
 def test_time_is_linear(read: Read, before: str, text: str) -> None:
     start = time.process_time()
     read(before + text * (40_000 // len(text)))
-    assert time.process_time() - start < 2  # quadratic: half a minute
+    assert time.process_time() - start < 10  # quadratic: half a minute

@@ -261,7 +261,7 @@ def test_time_is_linear(tmp_path: Path, before: str, piece: str) -> None:
     looks_like(text)
     for name in ("gift", "aiken", "exam"):
         list(reader(name)(Job(open_source(tmp_path / "a.txt"), FigureFolder(tmp_path))))
-    assert time.process_time() - start < 2  # quadratic: half a minute
+    assert time.process_time() - start < 10  # quadratic: half a minute
 
 
 def test_a_paper_as_text(write: Write, load: Callable[..., Loaded], faults: Callable) -> None:
