@@ -13,12 +13,12 @@ import random
 import re
 import string
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from reproduce.benchmarks.harness import make_parser
 from tqnet.cli.index import open_index
 from tqnet.questions import Question, load_bank
-from tqnet.search.background import latin_words
+from tqnet.search.background import Words, latin_words
 from tqnet.search.index import Index
 from tqnet.search.records import record_question
 from tqnet.search.searcher import typed_question
@@ -55,7 +55,7 @@ def _english_stems(questions: Iterable[Question]) -> list[str]:
     return [typed_question(stem).stem for stem in chosen]
 
 
-def restored(stems: Iterable[str], counts: Mapping[str, int], seed: int) -> dict[str, float]:
+def restored(stems: Iterable[str], counts: Words, seed: int) -> dict[str, float]:
     """Misspell one or two words of each stem and count what becomes of them."""
     chance, fates = random.Random(seed), Counter[str]()
     for stem in stems:
@@ -93,7 +93,7 @@ def _replaced(text: str, places: Iterable[re.Match[str]], words: Iterable[str]) 
     return "".join((*pieces, text[written:]))
 
 
-def changed(stems: Iterable[str], counts: Mapping[str, int]) -> dict[str, object]:
+def changed(stems: Iterable[str], counts: Words) -> dict[str, object]:
     """Count the words that are changed, though they are right."""
     total, changes = 0, Counter[str]()
     for stem in stems:

@@ -24,6 +24,7 @@ from tqnet.config import ConfigError
 from tqnet.modeling.model import TQNetModel
 from tqnet.questions import QuestionBank
 from tqnet.questions.paraphrase_pairs import ParaphrasePair
+from tqnet.search.background import Words
 from tqnet.training.config import RecipeConfig, RunConfig
 
 BATCH, INPUTS, OUTPUTS = 16, 64, 32
@@ -121,7 +122,7 @@ def test_scoring_is_compared_with_encoding(tiny_model: TQNetModel) -> None:
 
 
 def test_spelling_counts_every_misspelt_and_every_changed_word() -> None:
-    counts = {"the": 100, "evaluate": 90, "integral": 80, "parallelogram": 70}
+    counts = Words({"the": 100, "evaluate": 90, "integral": 80, "parallelogram": 70})
     fates = spelling.restored(["Evaluate the integral", "parallelogram $x$", "$x$"] * 20, counts, seed=0)
     assert 40 <= fates.pop("words") <= 60
     assert sum(fates.values()) == pytest.approx(1, abs=0.002)

@@ -12,16 +12,17 @@ import pytest
 from tests.search.conftest import WIDTH
 from tqnet.questions import Question, QuestionBank
 from tqnet.search import background
+from tqnet.search.background import Words
 from tqnet.search.build import build, update
 from tqnet.search.index import Index, restore
 from tqnet.search.searcher import Query, Searcher, typed_question
 from tqnet.search.spelling import corrected
 from tqnet.search.versions import Manifest
 
-COUNTS = {"the": 1000, "for": 200, "find": 700, "of": 800, "is": 900, "who": 30, "reasonable": 40, "dr": 9} | {
+COUNTS = Words({"the": 1000, "for": 200, "find": 700, "of": 800, "is": 900, "who": 30, "reasonable": 40, "dr": 9} | {
     "evaluate": 300, "integral": 200, "intervals": 90, "triangle": 150, "parallelogram": 20, "form": 60, "from": 500,
     "value": 400, "maria": 40, "march": 80, "moment": 50, "math": 30, "interior": 1, "tabular": 20, "alpha": 20,
-}  # fmt: skip
+})  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -63,9 +64,11 @@ def test_what_is_left_as_typed(text: str) -> None:
 
 
 def test_the_most_frequent_of_equally_near_words() -> None:
-    assert corrected("find the vector", {"find": 9, "the": 9, "sector": 5, "rector": 8}) == "find the rector"
-    assert corrected("find the vector", {"find": 9, "the": 9, "sector": 1}) == "find the vector"  # once proves little
-    assert corrected("find the vector", {}) == "find the vector"
+    once = Words({"find": 9, "the": 9, "sector": 1})
+    often = Words({"find": 9, "the": 9, "sector": 5, "rector": 8})
+    assert corrected("find the vector", often) == "find the rector"
+    assert corrected("find the vector", once) == "find the vector"  # once proves little
+    assert corrected("find the vector", Words()) == "find the vector"
 
 
 STEMS = ("Evaluate the integral", "Find the integral of $secret$ for all", "Evaluate the intervals", "Find the area")

@@ -18,10 +18,12 @@ from PIL import Image
 
 from tests.serving.conftest import HOSTILE, ClientOf, figure, ids, metric, png
 from tqnet.cli import main
-from tqnet.questions import QuestionBank
+from tqnet.questions import Question, QuestionBank
 from tqnet.search.index import Index
 from tqnet.search.rerank import Curriculum, Place
-from tqnet.search.searcher import NO_DIFFICULTY
+from tqnet.search.retrieval import Candidate
+from tqnet.search.searcher import NO_DIFFICULTY, Answer, Query
+from tqnet.serving.answers import answer_view
 from tqnet.serving.requests import Upload
 
 
@@ -49,6 +51,12 @@ def test_results_say_what_they_share_with_the_query(client: TestClient) -> None:
     shared = {result["question"]["id"]: result["shared"] for result in answer["results"]}
     assert shared[HOSTILE.id] == ["find", "attack"]
     assert "<math" in answer["query"]["stem"]
+
+
+def test_shared_words_within_others_are_not_listed() -> None:
+    query, found = (Question(id=stem, stem=stem) for stem in ("求圆锥形沙堆的体积", "一个圆锥形零件的体积"))
+    answer = answer_view(Answer(Query(query), [Candidate(found, 1.0)]))
+    assert [result.shared for result in answer.results] == [["圆锥形", "体积"]]  # not 圆锥
 
 
 def test_questions_that_the_bank_has_already(client: TestClient, bank: QuestionBank) -> None:

@@ -10,7 +10,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 
@@ -62,7 +62,7 @@ class Background:
     def save(self, folder: Path) -> None:
         """Write it to the folder of a version."""
         with atomic(folder / _FILE) as temporary:
-            temporary.write_text(json.dumps(asdict(self)), encoding="utf-8")
+            temporary.write_text(json.dumps(vars(self)), encoding="utf-8")
 
     @staticmethod
     def load(folder: Path) -> Background:

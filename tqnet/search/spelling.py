@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from rapidfuzz import process
 from rapidfuzz.distance import OSA, Prefix
 
-from tqnet.search.background import latin_words
+from tqnet.search.background import Words, latin_words
 from tqnet.text.sentences import SENTENCE_ENDS, cuts
 
 #: Least letters of a word for a change of places ("teh"), for any edit, and for two.
@@ -32,14 +32,14 @@ _MOST_UNKNOWN, _FEW_UNKNOWN = 10, 2
 _ENDING = re.compile("(?:e?s|e?d|e?rs?|ings?|ly|al|y|ie[sd]|ions?)?")
 
 
-def corrected(text: str, counts: Mapping[str, int]) -> str:
+def corrected(text: str, counts: Words) -> str:
     """Return ``text`` with its misspelt words as the bank spells them, formulas and names inside a sentence untouched.
 
     A correction is within one edit, or two of a long word: an insertion, deletion, substitution or exchange of
     neighbours (optimal string alignment). The fewest edits win, then an exchange, then the most frequent word.
 
     Args:
-        counts: Word -> number of questions with it; no such word is changed.
+        counts: Of the bank; no word that it has is changed.
     """
     words = list(latin_words(text))
     unknown = [word for word in words if len(word[0]) >= _SWAP and word[0].lower() not in counts]
@@ -47,7 +47,7 @@ def corrected(text: str, counts: Mapping[str, int]) -> str:
     if not counts or not unknown or len(unknown) > few:
         return text
     firsts, all_capital = _sentence_starts(text, words), all(word[0].isupper() for word in words)
-    least = max(_LEAST, _AFTER_ONE * max(counts.values()))
+    least = max(_LEAST, _AFTER_ONE * counts.most)
     choices = [choice for choice, count in counts.items() if count >= least]
     pieces, written = [], 0
     for word in unknown:
@@ -69,14 +69,13 @@ def _sentence_starts(text: str, words: Sequence[re.Match[str]]) -> set[int]:
     return {starts[at] for end in ends if (at := bisect_left(starts, end)) < len(starts)}
 
 
-def _correction(word: str, counts: Mapping[str, int], choices: Sequence[str], is_risky: bool) -> str | None:
+def _correction(word: str, counts: Words, choices: Sequence[str], is_risky: bool) -> str | None:
     """Return the best of ``choices``; None if none is meant."""
-    most = max(counts.values())
     near = process.extract(word, choices, scorer=OSA.distance, score_cutoff=1 + (len(word) >= _TWO), limit=None)
     allowed = [
         (edits, sorted(choice) != sorted(word), -counts[choice], choice)
         for choice, edits, _ in near
-        if counts[choice] >= most * _least_share(word, choice, int(edits), is_risky)
+        if counts[choice] >= counts.most * _least_share(word, choice, int(edits), is_risky)
     ]
     best = min(allowed)[-1] if allowed else word
     return None if _is_form(word, best) else best
