@@ -78,10 +78,15 @@ def test_images_are_found_from_where_the_bank_is_saved(
     bank = QuestionBank.load(write({"id": "a", "stem": "", "images": [figure("images/a.png"), figure("b.png")]}))
     expected = (str(tmp_path / "images/a.png"), str(tmp_path / "b.png"))
     assert bank[0].images == bank.column("images")[0] == expected
-    beside, inside = tmp_path / f"copy.{suffix}", tmp_path / "images" / f"copy.{suffix}"
+    beside, elsewhere = tmp_path / f"copy.{suffix}", tmp_path / "other" / f"copy.{suffix}"
     bank.save(beside)
-    bank.save(inside)
-    assert QuestionBank.load(beside)[0].images == QuestionBank.load(inside)[0].images == expected
+    assert QuestionBank.load(beside)[0].images == expected
+    elsewhere.parent.mkdir()
+    bank.save(elsewhere)
+    moved = elsewhere.parent.rename(tmp_path / "moved") / elsewhere.name
+    copies = QuestionBank.load(moved)[0].images
+    assert [Path(copy).read_bytes() for copy in copies] == [Path(image).read_bytes() for image in expected]
+    assert {Path(copy).parent for copy in copies} == {moved.parent / "images"}
     assert QuestionBank.load(beside).fingerprint == bank.fingerprint
 
 

@@ -1,4 +1,5 @@
 import json
+import math
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -65,7 +66,7 @@ NULLS = dict.fromkeys(Question.__dataclass_fields__.keys() - {"id", "stem"})
         ({"id": 7}, {"id": "7"}),
         (NULLS, {}),
         ({"equation": "x=1", "extras": {"year": 2020}}, {"extras": {"equation": "x=1", "year": 2020}}),
-        ({"images": ["a.png", "/far/b.png"]}, {"images": ("/banks/one/a.png", "/far/b.png")}),
+        ({"images": ["a.png", "x/../b.png"]}, {"images": ("/banks/one/a.png", "/banks/one/x/../b.png")}),
     ],
 )
 def test_what_a_record_leaves_out_and_adds(record: dict[str, Any], fields: dict[str, Any]) -> None:
@@ -105,11 +106,19 @@ def test_images_of_html_come_first_and_once() -> None:
         ({"split": ["train"]}, "split"),
         ({"group": ""}, "group"),
         ({"stem": "\ud800"}, "stem"),
+        ({"note": {"pages": [1, math.inf]}}, "note.pages[1]"),
+        ({"extras": {"note": ["\ud800"]}}, "note[0]"),
+        ({"\udfff": 1}, "extras"),
+        ({"note": {"\udfff": 1}}, "note"),
+        ({"note": b"a"}, "note"),
+        ({"images": ["a.png", "../b.png"]}, "images[1]"),
+        ({"images": ["x/../../b.png"]}, "images[0]"),
+        ({"images": ["/proc/self/mem"]}, "images[0]"),
     ],
 )
 def test_errors_name_the_field(change: dict[str, Any], field: str) -> None:
     with pytest.raises(FieldError) as caught:
-        read_question({"id": "a", "stem": "x"} | change)
+        read_question({"id": "a", "stem": "x"} | change, "bank")
     assert caught.value.field == field
 
 

@@ -1,6 +1,9 @@
+import json
 import multiprocessing
 import os
 from collections.abc import Callable
+from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +103,39 @@ def test_parquet_of_others(tmp_path: Path) -> None:
     data, faults = open_table(file)
     assert _column(data, "extras")[0] == '{"year": 2020}'
     assert [str(fault) for fault in faults] == [f"{file}:2: stem: expected a string, got null"]
+
+
+NOW = datetime(2026, 1, 2, 3, 4, 5)
+COLUMNS = [
+    (pa.array([NOW]), "2026-01-02 03:04:05.000000"),
+    (pa.array([NOW.date()]), "2026-01-02"),
+    (pa.array([NOW.time()]), "03:04:05.000000"),
+    (pa.array([NOW - datetime(2026, 1, 1)]), "97445000000"),
+    (pa.array([Decimal("1.50")]), "1.50"),
+    (pa.array(["a"]).dictionary_encode(), "a"),
+    (pa.array([b"a"]), "expected a value of JSON, got bytes"),
+    (pa.array([[NOW]]), "expected a value of JSON, got datetime"),
+    (pa.array([float("nan")]), "not a finite number"),
+    (pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(b"\0\0\0\0\1\0\0\0"), pa.py_buffer(b"\xff")]), "UTF8"),
+]
+
+
+@pytest.mark.parametrize(("column", "expected"), COLUMNS)
+def test_parquet_columns_beyond_json(column: pa.Array, expected: str, tmp_path: Path) -> None:
+    file = tmp_path / "questions.parquet"
+    pq.write_table(pa.table({"id": ["a"], "stem": ["x"], "note": column}), file)
+    data, faults = open_table(file)
+    said = [fault.message for fault in faults if fault.field.startswith("note")] or [
+        json.loads(extras)["note"] for extras in _column(data, "extras")
+    ]
+    assert len(said) == 1
+    assert expected in said[0]
+
+
+def test_parquet_columns_of_one_name(tmp_path: Path) -> None:
+    file = tmp_path / "questions.parquet"
+    pq.write_table(pa.Table.from_arrays([pa.array(["a"])] * 3, ["id", "stem", "stem"]), file)
+    assert [str(fault) for fault in open_table(file)[1]] == [f"{file}: stem: several columns have this name"]
 
 
 def test_parquet_that_is_none(tmp_path: Path) -> None:

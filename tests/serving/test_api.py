@@ -24,7 +24,7 @@ from tqnet.search.rerank import Curriculum, Place
 from tqnet.search.retrieval import Candidate
 from tqnet.search.searcher import NO_DIFFICULTY, Answer, Query
 from tqnet.serving.answers import answer_view
-from tqnet.serving.requests import Upload
+from tqnet.serving.figures import Upload
 
 
 def test_a_text_a_figure_both_and_a_question_of_the_index(client: TestClient, bank: QuestionBank) -> None:

@@ -41,6 +41,7 @@ from tqnet.paraphrase.training import as_questions
 from tqnet.questions import QuestionBank
 from tqnet.questions.table import cache_folder, hash64
 from tqnet.text.vocabulary import spell
+from tqnet.training.checkpoint import checkpoints, read_checkpoint
 from tqnet.version import __version__
 
 log = logging.getLogger(__name__)
@@ -268,9 +269,8 @@ def load_masked_lm(name: str, device: torch.device) -> MaskedLM:
 
 def _of_a_run(run: Path, device: torch.device) -> MaskedLM:
     encoder = load_model(run / "model")
-    states = sorted((run / "checkpoints").glob("step-*.pt"))
-    # A file of our own: it holds generators' states, which are no tensors.
-    trained = torch.load(states[-1], map_location="cpu", weights_only=False)["trained"] if states else {}
+    states = checkpoints(run / "checkpoints")
+    trained = read_checkpoint(states[-1])["trained"] if states else {}
     weights = {key.removeprefix("head."): value for key, value in trained.items() if key.startswith("head.")}
     head = MaskedTokenHead(encoder.config.hidden_size, encoder.get_input_embeddings().num_embeddings)
     if not isinstance(encoder, TQNetModel) or weights.keys() != head.state_dict().keys():

@@ -5,7 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -19,7 +22,7 @@ from tqnet.parallel import batched
 from tqnet.questions.images import Inspect, decode_images, image_problems, stat_images
 from tqnet.questions.question import SPLITS, BankError, Fault, KnowledgePath, Question, report_faults
 from tqnet.questions.reading import write_question
-from tqnet.questions.table import BATCH, FIELDS, SCHEMA, Rows, bank_file, open_table, table_in_memory
+from tqnet.questions.table import BATCH, FIELDS, SCHEMA, Rows, bank_file, hash64, open_table, table_in_memory
 
 
 class QuestionBank:
@@ -173,13 +176,16 @@ class QuestionBank:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the bank to ``path`` (.jsonl or .parquet); the file appears whole or not at all.
 
-        Images beneath the new file's folder are written relative to it, others with their absolute path.
+        Images that are not beneath the new file's folder are copied to ``images/`` there.
         """
         path = Path(path)
         if path.suffix not in (".jsonl", ".parquet"):
             raise ValueError(f"{path}: a bank is saved as .jsonl or .parquet")
         folder = path.absolute().parent
-        records = (write_question(question, folder) for question in self)
+        records = (
+            write_question(replace(question, images=tuple(_beside(image, folder) for image in question.images)), folder)
+            for question in self
+        )
         with atomic(path) as temporary:
             (_save_jsonl if path.suffix == ".jsonl" else _save_parquet)(records, temporary)
 
@@ -206,6 +212,19 @@ def _extras(text: str | None) -> dict[str, Any]:
 
 def _resolve(folder: str, images: list[str]) -> tuple[str, ...]:
     return tuple(os.path.join(folder, image) for image in images)
+
+
+def _beside(image: str, folder: Path) -> str:
+    """Return the path of an image beneath ``folder``: of itself, or of a copy."""
+    if not os.path.relpath(image, folder).startswith(os.pardir):
+        return image
+    place = hash64(os.path.dirname(os.path.abspath(image)))  # two folders may have a 1.png each
+    copy = folder / "images" / f"{place:016x}-{os.path.basename(image)}"
+    if not copy.exists():
+        copy.parent.mkdir(exist_ok=True)
+        with suppress(FileNotFoundError), atomic(copy) as temporary:
+            shutil.copyfile(image, temporary)
+    return str(copy)
 
 
 def _size(path: str) -> int:

@@ -10,9 +10,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 import numpy as np
-from PIL import Image, ImageOps
+from PIL import Image, ImageOps, UnidentifiedImageError
 
 MAX_PIXELS = 50_000_000
+
+#: Formats of Pillow that are read. Each decoder is a risk; that of EPS starts Ghostscript.
+FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")
+
+#: What is read of a file; a figure that does not end here is damaged.
+_MOST_BYTES = 256 * 2**20
+
+#: Scans of a JPEG, each over the whole figure. A progressive one has some ten, and two thousand fit into 150 KB.
+_MOST_SCANS = 100
 
 #: What an editor or a web page writes where a bank has a path.
 _ADDRESS = re.compile(r"(?:^|/)(?:https?|ftp|file):/|(?:^|/)data:image/", re.IGNORECASE)
@@ -35,6 +44,8 @@ def stat_image(path: str) -> str | None:
     """Check that the file exists and may be read."""
     if not os.path.isfile(path):
         return "lies elsewhere and is not fetched" if _ADDRESS.search(str(path)) else "missing file"
+    if not os.path.getsize(path):  # as has all of /proc, whose files may be endless
+        return "empty file"
     return None if os.access(path, os.R_OK) else "no permission to read"
 
 
@@ -58,7 +69,7 @@ def open_image(path: str) -> Image.Image | str:
     if problem := stat_image(path):
         return problem
     with open(path, "rb") as file:
-        return read_image(file.read())
+        return read_image(file.read(_MOST_BYTES))
 
 
 def read_image(content: bytes, max_pixels: int = MAX_PIXELS) -> Image.Image | str:
@@ -66,17 +77,30 @@ def read_image(content: bytes, max_pixels: int = MAX_PIXELS) -> Image.Image | st
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of sizes, which are reported here
         try:
-            image = Image.open(io.BytesIO(content))
+            image = Image.open(io.BytesIO(content), formats=FORMATS)
             if image.width * image.height > max_pixels:
                 return _gigantic(max_pixels)
+            if image.format in ("JPEG", "MPO") and content.count(b"\xff\xda") > _MOST_SCANS:
+                return f"a JPEG of more than {_MOST_SCANS} scans"
             image.load()
             return image
         except Image.DecompressionBombError:
             return _gigantic(max_pixels)
         except MemoryError:
             raise
+        except UnidentifiedImageError:
+            return _other_format(content)
         except Exception:  # Pillow's decoders raise errors of many kinds (struct, zlib, Syntax, EOF ...)
             return "corrupt image"
+
+
+def _other_format(content: bytes) -> str:
+    """Return the problem of a file in none of `FORMATS`, with its format if Pillow knows it by its beginning."""
+    Image.init()
+    for name, (_, accept) in Image.OPEN.items():
+        if name not in FORMATS and accept is not None and accept(content[:16].ljust(16)) is True:
+            return f"format {name}, which is not read ({', '.join(FORMATS)} are)"
+    return "corrupt image"
 
 
 def _gigantic(max_pixels: int) -> str:

@@ -141,13 +141,22 @@ def parse_lines(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, Any]]
         try:
             text = raw.decode("utf-8-sig" if line == 1 else "utf-8").strip()
             if text:
-                yield line, json.loads(text)
+                yield line, json.loads(text, object_pairs_hook=_object_of)
+        except FieldError as error:
+            yield line, error
         except UnicodeDecodeError:
             yield line, FieldError("record", "not UTF-8")
         except json.JSONDecodeError as error:
             yield line, FieldError("record", f"not valid JSON: {error.msg}, column {error.colno}")
         except (ValueError, RecursionError):
             yield line, FieldError("record", "not valid JSON: a number or a nesting beyond all measure")
+
+
+def _object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        raise FieldError(Counter(name for name, _ in pairs).most_common(1)[0][0], "given more than once")
+    return values
 
 
 def csv_rows(stream: TextIO, delimiter: str = ",") -> Any:
@@ -229,15 +238,25 @@ def read_question(record: Any, folder: str | os.PathLike[str] = "") -> Question:
 
     Args:
         record: A JSON object with at least ``id`` and ``stem``.
-        folder: Relative image paths are resolved against it; left as they are if empty.
+        folder: Of the images, whose paths are resolved against it; left as they are if empty.
 
     Raises:
-        FieldError: A value of the wrong type or shape; its ``field`` names the place.
+        FieldError: A value of the wrong type or shape, or an image outside of the folder; ``field`` names the place.
     """
     values, errors = read_fields(record)
+    errors += images_outside(values["images"]) if folder and not errors else []
     if errors:
         raise errors[0]
     return Question(**values | {"images": tuple(os.path.join(folder, image) for image in values["images"])})
+
+
+def images_outside(images: Sequence[str]) -> list[FieldError]:
+    """Return an error for each path that leads out of the folder of a bank."""
+    return [
+        FieldError(f"images[{i}]", f"outside of the bank's folder: {image!r:.200}")
+        for i, image in enumerate(images)
+        if os.path.isabs(image) or os.path.normpath(image).split(os.sep)[0] == os.pardir or os.path.splitdrive(image)[0]
+    ]
 
 
 def read_fields(record: Any) -> tuple[dict[str, Any], list[FieldError]]:
@@ -273,13 +292,31 @@ def read_fields(record: Any) -> tuple[dict[str, Any], list[FieldError]]:
 def _read_extras(record: dict[str, Any]) -> dict[str, Any]:
     extras = {key: value for key, value in record.items() if key not in _FIELDS}
     nested = record.get("extras")  # as `dataclasses.asdict` and our Parquet files have them
-    if nested is None:
-        return extras
-    if not isinstance(nested, dict):
-        raise FieldError("extras", f"expected an object, got {kind(nested)}")
-    if clash := sorted(nested.keys() & (_FIELDS | extras.keys())):
-        raise FieldError("extras", f"{clash[0]!r} is also a field of the record")
-    return extras | nested
+    if nested is not None:
+        if not isinstance(nested, dict):
+            raise FieldError("extras", f"expected an object, got {kind(nested)}")
+        if clash := sorted(nested.keys() & (_FIELDS | extras.keys())):
+            raise FieldError("extras", f"{clash[0]!r} is also a field of the record")
+        extras |= nested
+    for name, value in extras.items():
+        _check_json(value, text(name, "extras"))
+    return extras
+
+
+def _check_json(value: Any, field: str) -> None:
+    """Raise FieldError for what JSON's grammar, Unicode or a Parquet file of ours cannot hold."""
+    if isinstance(value, str):
+        text(value, field)
+    elif isinstance(value, float):
+        finite_number(value, field)
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            _check_json(inner, f"{field}.{text(name, field)}")
+    elif isinstance(value, list | tuple):
+        for i, inner in enumerate(value):
+            _check_json(inner, f"{field}[{i}]")
+    elif value is not None and not isinstance(value, int):
+        raise FieldError(field, f"expected a value of JSON, got {type(value).__name__}")
 
 
 def _make_plain(values: dict[str, Any]) -> None:
@@ -301,7 +338,7 @@ def _make_plain(values: dict[str, Any]) -> None:
 def write_question(question: Question, folder: str | os.PathLike[str] = "") -> dict[str, Any]:
     """Return the JSON object that `read_question` turns into ``question`` again; extras lie at the top level.
 
-    Images inside ``folder`` are written relative to it, so that bank and images can move together.
+    Images are written relative to ``folder``, so that bank and images can move together.
 
     Raises:
         FieldError: An extra has the name of a field or is no JSON value.
@@ -320,15 +357,8 @@ def write_question(question: Question, folder: str | os.PathLike[str] = "") -> d
         "options": [next(texts) for _ in question.options],
         "answer": None if question.answer is None else next(texts),
         "analysis": None if question.analysis is None else next(texts),
-        "images": [_relative(image, folder) for image in question.images],
+        "images": [os.path.relpath(image, folder) if folder else image for image in question.images],
         "knowledge": [list(path) for path in question.knowledge],
         **{name: getattr(question, name) for name in ("difficulty", "type", "language", "group", "split", "source")},
         **question.extras,
     }
-
-
-def _relative(image: str, folder: str | os.PathLike[str]) -> str:
-    if not folder:
-        return image
-    relative = os.path.relpath(image, folder)
-    return os.path.abspath(image) if relative.split(os.sep)[0] == os.pardir else relative

@@ -9,6 +9,7 @@ import mmap
 import os
 import tempfile
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,10 @@ from tqdm import tqdm
 
 from tqnet.parallel import batched, over_cores
 from tqnet.questions.question import BankError, Fault, FieldError, Question
-from tqnet.questions.reading import parse_lines, read_fields
+from tqnet.questions.reading import images_outside, parse_lines, read_fields
 
 #: Part of the cache key; raise it whenever the table or the reading of records changes.
-FORMAT = 2
+FORMAT = 3
 BATCH = 1000
 FIELDS = tuple(Question.__dataclass_fields__)
 
@@ -245,6 +246,7 @@ def _read_records(records: Iterable[tuple[int, Any]]) -> Reading:
     faults: list[dict[str, Any]] = []
     for line, record in records:
         values, errors = read_fields(record)
+        errors += images_outside(values.get("images", ()))
         faults += [{"line": line, "field": error.field, "message": error.message} for error in errors]
         if not errors:
             rows.append(_row(line, values))
@@ -254,11 +256,29 @@ def _read_records(records: Iterable[tuple[int, Any]]) -> Reading:
 def _parquet_records(file: Path) -> Iterator[tuple[int, Any]]:
     try:
         with pq.ParquetFile(file) as table:
-            records = (record for batch in table.iter_batches(batch_size=BATCH) for record in batch.to_pylist())
+            if repeated := [name for name, count in Counter(table.schema_arrow.names).items() if count > 1]:
+                yield 0, FieldError(repeated[0], "several columns have this name")
+                return
+            records = (record for batch in table.iter_batches(batch_size=BATCH) for record in _as_json(batch))
             for row, record in enumerate(records, 1):
                 yield row, _with_extras(record)
+    except FieldError as error:
+        yield 0, error
     except (pa.ArrowException, OSError) as error:
         yield 0, FieldError("record", f"not a readable Parquet file: {str(error).splitlines()[0]}")
+
+
+def _as_json(batch: pa.RecordBatch) -> list[dict[str, Any]]:
+    """Return the rows, with times and decimal numbers as strings."""
+    columns = []
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        is_text = not (pa.types.is_temporal(column.type) or pa.types.is_decimal(column.type))
+        try:
+            columns.append(column if is_text else column.cast(pa.string()))
+            columns[-1].validate(full=True)
+        except pa.ArrowException as error:
+            raise FieldError(name, str(error).splitlines()[0]) from None
+    return pa.RecordBatch.from_arrays(columns, batch.schema.names).to_pylist()
 
 
 def _with_extras(record: dict[str, Any]) -> dict[str, Any] | FieldError:

@@ -27,6 +27,9 @@ _MOST, _READ = 5, 20
 #: Differences of one question.
 _SHOWN = 8
 
+#: Pairs of tokens between the beginning and the end that two texts share; of more, they differ as a whole.
+_MOST_COMPARED = 250_000
+
 _TOKEN = re.compile(r"\\[A-Za-z]+|\d+(?:[.,]\d+)*|[A-Za-z]+|\S")
 _COLUMNS = ("id", "question", "images", "content", "form")
 
@@ -104,9 +107,20 @@ def differences(query: Question, question: Question) -> list[tuple[str, str]]:
 
 def _of_texts(first: str, second: str) -> Iterable[tuple[str, str]]:
     one, other = _TOKEN.findall(first), _TOKEN.findall(second)
+    start = _shared_beginning(one, other)
+    same_end = _shared_beginning(one[start:][::-1], other[start:][::-1])
+    one, other = one[start : len(one) - same_end], other[start : len(other) - same_end]
+    if len(one) * len(other) > _MOST_COMPARED:  # the time that it takes
+        yield " ".join(one), " ".join(other)
+        return
     for kind, i, j, k, m in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
         if kind != "equal":
             yield " ".join(one[i:j]), " ".join(other[k:m])
+
+
+def _shared_beginning(first: Sequence[str], second: Sequence[str]) -> int:
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((place for place, (a, b) in pairs if a != b), min(len(first), len(second)))
 
 
 def _lettered(options: Sequence[str]) -> str:

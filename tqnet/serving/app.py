@@ -24,7 +24,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from tqnet.search.searcher import OpenSearcher, UnknownIdError
-from tqnet.serving import examples
+from tqnet.serving import examples, figures
 from tqnet.serving.answers import (
     BatchAnswer,
     BatchItem,
@@ -98,6 +98,7 @@ def create_app(index: FilePath, open_searcher: OpenSearcher, settings: Settings 
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        figures.start()
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_notice_versions, service)
             yield

@@ -17,7 +17,7 @@ from tqnet.search.records import FilterError
 from tqnet.search.searcher import QueryError, UnknownIdError
 from tqnet.search.versions import AnotherWritesError, IndexFolderError
 from tqnet.serving.answers import Problem
-from tqnet.serving.requests import UploadError
+from tqnet.serving.figures import UploadError
 from tqnet.serving.service import BusyError
 
 _log = logging.getLogger(__name__)

@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
 import json
-import warnings
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from fastapi import HTTPException, Request
 from fastapi.exceptions import RequestValidationError
-from PIL import Image, ImageOps
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.datastructures import FormData, UploadFile
 
-from tqnet.questions.images import read_image
 from tqnet.questions.pairs import Classify
 from tqnet.search.ranking import FLOOR
 from tqnet.search.records import Filter, read_filter
 from tqnet.search.rerank import Curriculum, Rerank
 from tqnet.search.retrieval import SOURCES
 from tqnet.search.searcher import QueryError
+from tqnet.serving.figures import Upload
 from tqnet.serving.judgements import Label
-
-#: The formats that browsers send; each decoder of Pillow's is a risk.
-FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
-
-#: Largest side in pixels; photographs are scaled down, so that those of many users fit into memory.
-_LARGEST = 2048
 
 #: Most errors that a response reports, and fields that a request may have.
 _REPORTED, _MOST_FIELDS = 10, 40
@@ -171,54 +160,6 @@ class Settings:
     def __post_init__(self) -> None:
         if self.writable and self.write_key is None:
             raise ValueError("writable: needs a key to write (--write-key-file)")
-
-
-class UploadError(ValueError):
-    """A file that cannot be a figure of a query, with its HTTP status."""
-
-    def __init__(self, status: int, message: str):
-        super().__init__(f"figures: {message}")
-        self.status = status
-
-
-@dataclass(frozen=True)
-class Upload:
-    """An uploaded file."""
-
-    content: bytes
-
-    @cached_property
-    def digest(self) -> str:
-        return hashlib.blake2b(self.content, digest_size=16).hexdigest()
-
-    def save(self, path: Path, max_pixels: int) -> None:
-        """Write the figure, scaled down if it is large, to ``path``.
-
-        Raises:
-            UploadError: 415 of another type, 413 too many pixels, 422 damaged.
-        """
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # large sizes are refused anyway
-                with Image.open(io.BytesIO(self.content), formats=FORMATS) as header:
-                    pixels = header.width * header.height
-        except Image.DecompressionBombError:
-            raise UploadError(413, "a figure is gigantic") from None
-        except Exception:  # Pillow's readers raise errors of many kinds
-            raise UploadError(415, f"a file is none of {', '.join(FORMATS)}") from None
-        if pixels > max_pixels:
-            raise UploadError(413, f"a figure has more than {max_pixels / 1e6:g} million pixels")
-        image = read_image(self.content, max_pixels)
-        if isinstance(image, str):
-            raise UploadError(422, image)
-        if max(image.size) <= _LARGEST:
-            path.write_bytes(self.content)
-            return
-        image = ImageOps.exif_transpose(image)
-        if not image.mode.startswith("I"):  # 16-bit grey is scaled without conversion
-            image = image.convert("RGBA" if image.has_transparency_data else "RGB")
-        image.thumbnail((_LARGEST, _LARGEST))
-        image.save(path, "PNG")
 
 
 @dataclass(frozen=True)

@@ -45,6 +45,7 @@ from tqnet.serving.answers import (
     suggestions,
     unknown_concepts,
 )
+from tqnet.serving.figures import DECODING
 from tqnet.serving.judgements import JudgementFile
 from tqnet.serving.requests import PairBody, Search, SearchBody, Settings
 from tqnet.serving.writing import IndexWriter
@@ -196,7 +197,6 @@ class SearchService:
         self._picture = lru_cache(200)(self._read_picture)
         self._suggestions: tuple[Index, float, Suggestions] | None = None
         self._suggesting = Lock()
-        self._decoding = Lock()  # one large figure at a time fits into memory
         self._judgements = JudgementFile(settings.pairs) if settings.pairs else None
         self._inside = 0
         metrics.queue.set_function(lambda: self._inside)
@@ -282,9 +282,8 @@ class SearchService:
         # The model reads figures from files.
         with tempfile.TemporaryDirectory(prefix="tqnet-") as folder:
             paths = [Path(folder, str(number)) for number in range(len(search.figures))]
-            with self._decoding:
-                for path, figure in zip(paths, search.figures, strict=True):
-                    figure.save(path, self._settings.max_pixels)
+            for path, figure in zip(paths, search.figures, strict=True):
+                figure.save(path, self._settings.max_pixels)
             question = replace(_typed(search.body, [str(path) for path in paths]), difficulty=search.body.difficulty)
             yield next(searcher.queries([question], search.by, correct=not search.body.exact_spelling))
 
@@ -326,7 +325,7 @@ class SearchService:
             raise UnknownIdError(f"figure {number} of question {id!r} cannot be read") from None
 
     def _read_picture(self, path: str, modified: float) -> bytes:
-        with self._decoding:
+        with DECODING:
             return figure_png(path, _LARGEST, _COLOURS)
 
     def check(self) -> None:

@@ -232,22 +232,28 @@ def _scripts(tokens: Formula) -> dict[int, str]:
 def _words(tokens: Formula) -> set[int]:
     """Return the places of words, units, lengths, column specifications and the d of differentials."""
     places: set[int] = set()
+    covered = 0  # what is within the argument of another command is among its words
     for at, token in enumerate(tokens):
+        if at < covered:
+            continue
         arguments = 1 if token.text.startswith((r"\begin{array", r"\begin{tabular")) else _OPAQUE.get(token.text, 0)
-        end = at + 1
+        covered = at + 1
         for _ in range(arguments):
-            end = argument_end(tokens, end)
-        places.update(range(at + 1, end))
+            covered = argument_end(tokens, covered)
+        places.update(range(at + 1, covered))
     runs = _letter_runs(tokens)
     # A mere quantity: 9.8 m/s^2.
     measures = all(_is_letter(token) or _NUMBER.fullmatch(token.text) or token.text in "/^{}.,-" for token in tokens)
+    # Differentials: the dx of an integral, the dy or d of \frac{dy}{dx} or \frac{d}{dx}.
+    integrates = any(token.text.endswith("int") and token.text.startswith("\\") for token in tokens)
+    divides = any(token.text in _FRACTIONS for token in tokens)
     for start, end in runs:
         letters = "".join(token.text for token in tokens[start:end])
         if spelt := next((name for name in SPELT_FUNCTIONS if letters.startswith(name)), ""):
             places.update(range(start, start + len(spelt)))
         elif _is_unit(tokens, start, letters, measures, places) or _is_word(letters):
             places.update(range(start, end))
-        elif _is_differential(tokens, start, letters):
+        elif letters in ("d", f"d{letters[-1]}") and (integrates or (divides and _is_enclosed(tokens, start, end))):
             places.add(start)
     return places
 
@@ -281,10 +287,5 @@ def _is_word(letters: str) -> bool:
     return not (ordered and len(letters) < 5 and set("xyz") & set(small) and not set("eiou") & set(small))
 
 
-def _is_differential(tokens: Formula, start: int, letters: str) -> bool:
-    r"""Return True for the dx of an integral, or the dy or d of \frac{dy}{dx} or \frac{d}{dx}."""
-    if letters[0] != "d" or len(letters) > 2:
-        return False
-    in_quotient = text_at(tokens, start - 1) == "{" and text_at(tokens, start + len(letters)) == "}"
-    integrates = any(token.text.endswith("int") and token.text.startswith("\\") for token in tokens)
-    return integrates or (in_quotient and any(token.text in _FRACTIONS for token in tokens))
+def _is_enclosed(tokens: Formula, start: int, end: int) -> bool:
+    return text_at(tokens, start - 1) == "{" and text_at(tokens, end) == "}"

@@ -52,6 +52,7 @@ _FUNCTIONS = ("sinh", "cosh", "tanh", *SPELT_FUNCTIONS)
 _DIGITS = re.compile(r"\d+")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _COMMAND_LAST = re.compile(r"\\[A-Za-z]+$")
+_LONGEST_COMMAND = 40
 _LETTER = re.compile(r"[A-Za-z]")
 
 
@@ -237,10 +238,11 @@ def _quotients(atoms: list[_Atom]) -> list[_Atom]:
 
 def _joined(atoms: Sequence[_Atom]) -> str:
     """Join atoms, with a space only where two names would become one."""
-    text, after_word = "", False
+    pieces, end, after_word = [], "", False
     for atom in atoms:
         piece, is_word = str(atom), len(atom.base) > 1 and atom.base.isalpha()
-        name_before = after_word or (is_word and text[-1:].isalpha()) or _COMMAND_LAST.search(text)
-        text += f" {piece}" if name_before and piece[:1].isalpha() else piece
+        name_before = after_word or (is_word and end[-1:].isalpha()) or _COMMAND_LAST.search(end)
+        pieces.append(f" {piece}" if name_before and piece[:1].isalpha() else piece)
+        end = (end + pieces[-1])[-_LONGEST_COMMAND:]  # a search of all that is written would take quadratic time
         after_word = is_word and piece == atom.base
-    return text
+    return "".join(pieces)

@@ -40,6 +40,9 @@ _SIGNS = frozenset(["operator", "relation"])
 
 _NOTHING = Token("prose", "", 0, 0)
 
+#: Tokens of the longest formula that is read: the numerator of 1/2/3/... is written once for each of its denominators.
+_MOST_TOKENS = 1000
+
 
 def with_formulas(text: str) -> str:
     """Return ``text`` with its formulas as LaTeX in dollars; those that are LaTeX in delimiters stay as they are.
@@ -57,6 +60,8 @@ def _rewritten(prose: str, has_points: bool) -> str:
     pieces: list[str] = []
     written = 0
     for start, stop in _Finder(tokens, has_points).formulas():
+        if stop - start > _MOST_TOKENS:
+            continue
         parser = Parser(tokens[start:stop])
         try:
             latex = parser.formula()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import random
 import re
 from pathlib import Path
@@ -70,13 +71,12 @@ def load_checkpoint(folder: Path, accelerator: Accelerator) -> dict[str, Any] | 
     """Load the newest checkpoint's state, or None without one, and set this process's generators.
 
     Raises:
-        ConfigError: The number of processes has changed.
+        ConfigError: The number of processes has changed, or the file holds more than tensors and plain values.
     """
     saved = checkpoints(folder)
     if not saved:
         return None
-    # Our own file; generator states are not all tensors.
-    state = torch.load(saved[-1], map_location="cpu", weights_only=False)
+    state = read_checkpoint(saved[-1])
     generators = state.pop("generators")
     if len(generators) != accelerator.num_processes:
         raise ConfigError(
@@ -87,8 +87,19 @@ def load_checkpoint(folder: Path, accelerator: Accelerator) -> dict[str, Any] | 
     return state
 
 
+def read_checkpoint(file: Path) -> dict[str, Any]:
+    """Return the state in a checkpoint; raise ConfigError for one that would run code."""
+    try:
+        state: dict[str, Any] = torch.load(file, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError:
+        raise ConfigError(f"{file}: holds more than tensors and plain values; start the run anew") from None
+    return state
+
+
 def _generators() -> dict[str, Any]:
-    state = {"python": random.getstate(), "numpy": np.random.get_state(), "torch": torch.get_rng_state()}
+    name, keys, *rest = np.random.get_state()
+    numpy = (name, torch.from_numpy(np.asarray(keys, dtype=np.int64)), *rest)
+    state = {"python": random.getstate(), "numpy": numpy, "torch": torch.get_rng_state()}
     if torch.cuda.is_available():
         state["cuda"] = torch.cuda.get_rng_state()
     return state
@@ -96,7 +107,8 @@ def _generators() -> dict[str, Any]:
 
 def _set_generators(state: dict[str, Any]) -> None:
     random.setstate(state["python"])
-    np.random.set_state(state["numpy"])
+    name, keys, *rest = state["numpy"]
+    np.random.set_state((name, keys.numpy().astype(np.uint32), *rest))
     torch.set_rng_state(state["torch"])
     if "cuda" in state and torch.cuda.is_available():
         torch.cuda.set_rng_state(state["cuda"])

@@ -251,7 +251,7 @@ class TrainingLoop:
         self._pace.pool(self.accelerator)
         state = {
             "step": self.step_number,
-            "best": self.best,
+            "best": float(self.best),
             "sums": self._pace.sums,
             "identity": self._identity,
             "trained": self.accelerator.unwrap_model(self.trained).state_dict(),
