@@ -64,7 +64,7 @@ def test_a_full_queue_says_when_to_come_again(encode: Encode, index_folder: Path
         assert refused.status_code == 429
         assert int(refused.headers["retry-after"]) > 0
         assert "1 searches are waiting already" in refused.json()["detail"]
-        assert client.get("/health").status_code == 200
+        assert client.get("/ready").status_code == 200
         blocked.go.set()
         assert first.result().status_code == client.post("/search", json=body).status_code == 200
 

@@ -39,7 +39,7 @@ def rebuild(index: Path, bank: str, model: str) -> None:
 
 def found(client: TestClient | httpx.Client) -> set[str]:
     """Ids of the questions that are found; there is an answer, whatever happens."""
-    assert client.get("/health").status_code == 200
+    assert client.get("/ready").status_code == 200
     assert client.get("/filters").status_code == 200
     return set(ids(client.post("/search", json=SEARCH)))
 
@@ -65,7 +65,7 @@ def test_the_next_version_and_the_one_before(
         assert metric(client, "tqnet_index_behind") == 0
         own_index.rename(tmp_path / "elsewhere")
         until(lambda: metric(client, "tqnet_index_behind") == 1)  # though nobody searches
-        assert client.get("/health").status_code == 503
+        assert client.get("/ready").status_code == 503
 
 
 @pytest.mark.slow
@@ -85,8 +85,8 @@ def test_a_real_server_with_another_model(
         assert main(["index", "use", str(index), "previous"]) == 0
         until(lambda: found(client) == before)
         assert main(["index", "use", str(index), "2"]) == 0
-        until(lambda: "note" in client.get("/health").json())
+        until(lambda: "note" in client.get("/ready").json())
         note = "version 1 of the index is still searched: the current one cannot be opened"
-        assert client.get("/health").json() == {"status": "ok", "note": note}
+        assert client.get("/ready").json() == {"status": "ok", "note": note}
         assert found(client) == before
         assert metric(client, "tqnet_index_behind") == 1  # type: ignore[arg-type]

@@ -196,6 +196,23 @@ def test_a_resumed_run_drops_what_comes_again(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["metrics.jsonl"]
 
 
+class Hostile:
+    """Runs code when it is unpickled."""
+
+    def __init__(self, file: Path):
+        self.file = file
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self.file,)
+
+
+def test_a_checkpoint_runs_no_code(tmp_path: Path, accelerator: Accelerator) -> None:
+    torch.save({"trained": {}, "generators": Hostile(tmp_path / "run")}, tmp_path / "step-00000001.pt")
+    with pytest.raises(ConfigError, match=r"step-00000001\.pt: holds more than tensors and plain values"):
+        load_checkpoint(tmp_path, accelerator)
+    assert not (tmp_path / "run").exists()
+
+
 @pytest.mark.slow
 def test_wandb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An offline run of its own folder, in which the run goes on when it is resumed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 from collections.abc import Sequence
@@ -48,6 +49,9 @@ class Serve(Command, SearcherOptions, RankOptions, PairsModelOptions, name="serv
     )
     without_key: bool = switch("let everyone search who can reach --host")
     queue: int = count("searches that wait or run at a time", default=64)
+    per_client: int = count("requests of one address at a time; 0 for no limit", default=32, least=0)
+    log_queries: bool = switch("log what is searched for, too")
+    no_log: bool = switch("log no requests; otherwise a line of JSON each, on standard error")
     max_upload_mb: int = count("size limit of a request", default=10)
     max_pixels: int = count("size limit of a figure", default=20_000_000)
 
@@ -56,6 +60,7 @@ class Serve(Command, SearcherOptions, RankOptions, PairsModelOptions, name="serv
         import uvicorn
 
         from tqnet.serving.app import create_app
+        from tqnet.serving.middleware import LOG
         from tqnet.serving.requests import Settings
 
         key = _key_of(self.api_key_file, "--api-key-file") if self.api_key_file else _key_of_environment()
@@ -77,11 +82,17 @@ class Serve(Command, SearcherOptions, RankOptions, PairsModelOptions, name="serv
             hosts=("localhost", "127.0.0.1", "[::1]", self.host) if local and key is None else ("*",),
             batch_size=self.batch_size,
             queue=self.queue,
+            per_client=self.per_client,
+            log_queries=self.log_queries,
             max_upload=self.max_upload_mb * 2**20,
             max_pixels=self.max_pixels,
             classify=self.classifier(),
             curriculum=self.load_curriculum(),
         )
+        if not self.no_log:
+            LOG.addHandler(logging.StreamHandler())
+            LOG.setLevel(logging.INFO)
+            LOG.propagate = False
         with _listen(self.host, self.port) as listening:
             app = create_app(Path(self.index), self.open_searcher(), settings)
             shown = f"[{self.host}]" if ":" in self.host else self.host

@@ -175,9 +175,14 @@ class Problem(BaseModel):
 
 
 class Health(BaseModel):
-    """The server answers, and its index can be read."""
+    """The server runs."""
 
     status: Literal["ok"] = "ok"
+
+
+class Ready(Health):
+    """The index can be read."""
+
     note: str | None = Field(default=None, description="Why an older version of the index is searched; mostly missing")
 
 

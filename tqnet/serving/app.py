@@ -1,20 +1,18 @@
-"""The server as an ASGI application: endpoints, API key, security headers, search page and API description."""
+"""The server as an ASGI application: endpoints, API key, search page and API description."""
 
 from __future__ import annotations
 
 import hmac
 import json
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict
-from functools import partial
 from importlib.resources import files
 from pathlib import Path as FilePath
 from typing import Annotated, Any, TypeVar
 
 import anyio
-from fastapi import Body, Depends, FastAPI, HTTPException, Path, Request, Response
+from fastapi import Depends, FastAPI, HTTPException, Path, Request, Response
 from fastapi.params import Depends as DependsParameter
 from fastapi.responses import HTMLResponse, JSONResponse
 from fastapi.security import APIKeyHeader
@@ -32,10 +30,13 @@ from tqnet.serving.answers import (
     Health,
     QuestionBody,
     QuestionHtml,
+    Ready,
     SearchAnswer,
     Suggestions,
     Written,
 )
+from tqnet.serving.metrics import Metrics
+from tqnet.serving.middleware import Guard
 from tqnet.serving.problems import ANSWERS, handle, problems
 from tqnet.serving.requests import (
     BatchBody,
@@ -47,9 +48,10 @@ from tqnet.serving.requests import (
     make_search,
     read_batch,
     read_json,
+    read_pair,
     read_search,
 )
-from tqnet.serving.service import Metrics, SearchService, render_typed
+from tqnet.serving.service import SearchService, render_typed
 from tqnet.serving.writing import MOST
 from tqnet.version import __version__
 
@@ -69,20 +71,6 @@ _AT_ONCE = 4
 _NOTICE = 1.0
 
 _KEY = APIKeyHeader(name="X-API-Key", auto_error=False)
-
-_HEADERS = {
-    # Only files of this server; no script or style inside a page, whatever a question contains.
-    "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; "
-        "form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
-    ),
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cache-Control": "no-store",
-}
 
 
 def create_app(index: FilePath, open_searcher: OpenSearcher, settings: Settings | None = None) -> FastAPI:
@@ -115,11 +103,14 @@ def create_app(index: FilePath, open_searcher: OpenSearcher, settings: Settings 
         lifespan=lifespan,
     )
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(settings.hosts), www_redirect=False)
-    app.middleware("http")(partial(_guard, metrics))
-    if settings.origins:  # the outermost: a browser asks without a key first
+    if settings.origins:
         headers = [_KEY.model.name, "Content-Type"]
         methods = ["GET", "POST", "PUT", "DELETE"]
         app.add_middleware(CORSMiddleware, allow_origins=settings.origins, allow_methods=methods, allow_headers=headers)
+    # The outermost: it counts and marks every answer.
+    app.add_middleware(
+        Guard, metrics=metrics, body_seconds=settings.body_seconds, per_client=settings.per_client or None
+    )
     for kind in ANSWERS:
         app.add_exception_handler(kind, handle)
     _add_api(app, service, settings, metrics)
@@ -132,21 +123,6 @@ async def _notice_versions(service: SearchService) -> None:
     while True:
         await anyio.sleep(_NOTICE)
         await anyio.to_thread.run_sync(service.notice_version)
-
-
-async def _guard(metrics: Metrics, request: Request, answer: Callable[[Request], Awaitable[Response]]) -> Response:
-    """Add the headers to every response, and count it."""
-    started, status = time.perf_counter(), 500
-    try:
-        response = await answer(request)
-        response.headers.update(_HEADERS)
-        status = response.status_code
-        return response
-    finally:
-        # The pattern of the path: each path would be a series of its own.
-        endpoint = getattr(request.scope.get("route"), "path", "other")
-        metrics.requests.labels(endpoint, status).inc()
-        metrics.seconds.labels(endpoint).observe(time.perf_counter() - started)
 
 
 def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: Metrics) -> None:
@@ -167,8 +143,10 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
     limiter = anyio.CapacityLimiter(settings.queue)
 
     async def in_turn(work: Callable[[Search], T], request: Request) -> T:
-        with service.room():  # before reading the figures, which take memory
-            search = await read_search(request, settings)
+        search = await read_search(request, settings)
+        if settings.log_queries:
+            request.state.logged = search.body.model_dump(exclude_defaults=True)
+        with service.room():  # only now: a body that comes slowly keeps nobody out
             return await anyio.to_thread.run_sync(work, search, limiter=limiter)
 
     @app.post(
@@ -243,12 +221,12 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
         dependencies=may_write,
         status_code=204,
         responses=problems(400, 401, 403, 404, 413, 422, 503),
+        openapi_extra=_json_body(PairBody.model_json_schema(), examples.PAIR),
     )
-    def judge(pair: Annotated[PairBody, Body(examples=[examples.PAIR])]) -> None:
+    async def judge(request: Request) -> None:
         """In the file of `tqnet serve --pairs`, for training and evaluation; 404 without such a file."""
-        if len(pair.text or "") > settings.max_text:
-            raise HTTPException(413, f"text: more than {settings.max_text:,} characters")
-        service.judge(pair)
+        pair = await read_pair(request, settings)
+        await anyio.to_thread.run_sync(service.judge, pair)
 
     @app.get(
         "/questions/{id:path}/figures/{number:int}",
@@ -281,16 +259,21 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
         """The values in the index."""
         return service.suggestions()
 
+    @app.get("/health", summary="Whether the server runs")
+    async def health() -> Health:
+        """Needs no key; says nothing of the index."""
+        return Health()
+
     @app.get(
-        "/health",
+        "/ready",
         summary="Whether the server can answer",
         response_model_exclude_none=True,
         responses=problems(503),
     )
-    def health() -> Health:
-        """Needs no key."""
+    def ready() -> Ready:
+        """Needs no key. The note says why an older version of the index is searched."""
         service.check()
-        return Health(note=service.note)
+        return Ready(note=service.note)
 
     @app.get("/metrics", summary="Numbers for Prometheus", dependencies=needs_key, response_class=Response)
     async def numbers() -> Response:

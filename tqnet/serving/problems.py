@@ -30,10 +30,11 @@ _PROBLEMS: dict[int, str] = {
     401: "A missing or wrong key",
     403: "Not the key to write",
     404: "No such question or figure",
+    408: "The body did not arrive in time",
     413: "Too many bytes (as plain text), characters or pixels",
     415: "An unsupported type",
     422: "An invalid value of a field, a malformed filter, a damaged figure",
-    429: "Too many searches are waiting; the header Retry-After has the seconds to wait",
+    429: "Too many searches are waiting, or too many are of one client; the header Retry-After has the seconds to wait",
     503: "The index cannot be read, or not be written now",
 }
 

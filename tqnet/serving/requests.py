@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
+import anyio
 from fastapi import HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from python_multipart.multipart import parse_options_header
 from starlette.datastructures import FormData, UploadFile
+from starlette.types import Message
 
 from tqnet.questions.pairs import Classify
 from tqnet.search.ranking import FLOOR
@@ -24,6 +28,9 @@ from tqnet.serving.judgements import Label
 
 #: Most errors that a response reports, and fields that a request may have.
 _REPORTED, _MOST_FIELDS = 10, 40
+
+
+T = TypeVar("T", bound=BaseModel)
 
 
 class SearchBody(BaseModel):
@@ -130,6 +137,9 @@ class Settings:
         batch_size: Most queries that are encoded together.
         batch_wait: Seconds that the first of a batch waits for others.
         queue: Most searches that wait or run; more are refused.
+        per_client: Requests of one address at a time; more are refused. 0 for no limit.
+        body_seconds: For a request's body to arrive.
+        log_queries: The log of requests has what was searched for.
         cache: Answers in the cache.
         max_upload: Bytes of a request.
         max_pixels: Of a figure.
@@ -149,6 +159,9 @@ class Settings:
     batch_size: int = 32
     batch_wait: float = 0.005
     queue: int = 64
+    per_client: int = 32
+    body_seconds: float = 15.0
+    log_queries: bool = False
     cache: int = 1000
     max_upload: int = 10 * 2**20
     max_pixels: int = 20_000_000
@@ -187,17 +200,31 @@ async def read_search(request: Request, settings: Settings) -> Search:
         FilterError: A malformed filter.
         QueryError: No query, or two of them.
     """
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    figures: list[Upload] = []
-    if kind == "application/json":
-        values = await read_json(request)
-    elif kind == "multipart/form-data":
-        limits = {"max_files": settings.max_figures, "max_fields": _MOST_FIELDS, "max_part_size": 2**18}
-        async with request.form(**limits) as form:
-            values, figures = _fields(form), [await _upload(part) for part in form.getlist("figures")]
-    else:
+    kind = _media_type(request)
+    if kind not in ("application/json", "multipart/form-data"):
         raise HTTPException(415, "send application/json, or multipart/form-data with figures")
-    return make_search(values, figures, settings)
+    body = await request.body()
+
+    def read() -> Search:
+        values, figures = (
+            (_parsed(body), [])
+            if kind == "application/json"
+            else asyncio.run(_form(request, body, settings.max_figures))
+        )
+        return make_search(values, figures, settings)
+
+    return await anyio.to_thread.run_sync(read)  # parsing may take long, and others wait for the event loop
+
+
+async def _form(request: Request, body: bytes, max_figures: int) -> tuple[dict[str, Any], list[Upload]]:
+    """Read a form from the whole of its body."""
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": body}
+
+    limits = {"max_files": max_figures, "max_fields": _MOST_FIELDS, "max_part_size": 2**18}
+    async with Request(dict(request.scope), receive).form(**limits) as form:
+        return _fields(form), [await _upload(part) for part in form.getlist("figures")]
 
 
 async def read_batch(request: Request) -> list[Any]:
@@ -207,20 +234,25 @@ async def read_batch(request: Request) -> list[Any]:
         HTTPException: 400 malformed JSON.
         RequestValidationError: It is no batch.
     """
-    try:
-        return BatchBody.model_validate(await read_json(request)).searches
-    except ValidationError as error:
-        raise RequestValidationError(error.errors()[:_REPORTED]) from None
+    return _valid(BatchBody, await read_json(request)).searches
+
+
+async def read_pair(request: Request, settings: Settings) -> PairBody:
+    """Return a judgement.
+
+    Raises:
+        HTTPException: 400 malformed JSON, 413 too long.
+        RequestValidationError: It is no judgement.
+    """
+    pair = _valid(PairBody, await read_json(request))
+    _check_length(pair.text, settings)
+    return pair
 
 
 def make_search(values: Any, figures: Sequence[Upload], settings: Settings) -> Search:
     """Validate the fields of a search; raise what :func:`read_search` does."""
-    try:
-        body = SearchBody.model_validate(values)
-    except ValidationError as error:
-        raise RequestValidationError(error.errors()[:_REPORTED]) from None
-    if len(body.text or "") > settings.max_text:
-        raise HTTPException(413, f"text: more than {settings.max_text:,} characters")
+    body = _valid(SearchBody, values)
+    _check_length(body.text, settings)
     if bool((body.text or "").strip() or figures) == (body.id is not None):
         raise QueryError("the query is either text and figures, or the id of a question of the index")
     where, by = tuple(map(read_filter, body.filters)), SOURCES if body.by == "both" else (body.by,)
@@ -237,10 +269,36 @@ def _rerank(body: SearchBody, settings: Settings) -> Rerank | None:
         raise QueryError(str(error)) from None
 
 
-async def read_json(request: Request) -> Any:
-    """Return the body; HTTPException 400 if it is not JSON or has too many fields."""
+def _valid(model: type[T], values: Any) -> T:
     try:
-        values = await request.json()
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise RequestValidationError(error.errors()[:_REPORTED]) from None
+
+
+def _check_length(text: str | None, settings: Settings) -> None:
+    if len(text or "") > settings.max_text:
+        raise HTTPException(413, f"text: more than {settings.max_text:,} characters")
+
+
+def _media_type(request: Request) -> str:
+    """Return the type of the body; HTTPException 415 if its text is not UTF-8."""
+    kind, options = parse_options_header(request.headers.get("content-type"))
+    charset = options.get(b"charset", b"utf-8").decode("latin-1").lower()
+    if charset not in ("utf-8", "utf8"):
+        raise HTTPException(415, f"charset: expected utf-8, got {charset:.40}")
+    return kind.decode("latin-1").lower()
+
+
+async def read_json(request: Request) -> Any:
+    """Return the body; HTTPException 400 if it is not JSON or has too many fields, 415 if it is not UTF-8."""
+    _media_type(request)
+    return await anyio.to_thread.run_sync(_parsed, await request.body())
+
+
+def _parsed(body: bytes) -> Any:
+    try:
+        values = json.loads(body.decode())
     except (ValueError, RecursionError):
         raise HTTPException(400, "the body is not JSON") from None
     if isinstance(values, dict) and len(values) > _MOST_FIELDS:
