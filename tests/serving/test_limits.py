@@ -22,7 +22,6 @@ from tqnet.search.build import Encode
 from tqnet.search.searcher import Searcher
 from tqnet.serving import figures
 from tqnet.serving.app import create_app
-from tqnet.serving.figures import Upload, UploadError
 from tqnet.serving.requests import Settings
 
 
@@ -125,18 +124,25 @@ def slow_figure() -> bytes:
     return content[:start] + content[start:-2] * 90 + b"\xff\xd9"
 
 
-def test_a_slow_figure_is_given_up_and_others_do_not_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_figures_are_given_up_and_those_of_others_do_not_wait(
+    encode: Encode, index_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(figures, "_SECONDS", 1)
     monkeypatch.setattr(figures, "DECODING", threading.BoundedSemaphore(2))
-    small = io.BytesIO()
+    app = create_app(index_folder, lambda index: Searcher(index, encode, reads_figures=True), Settings())
+    small, slow = io.BytesIO(), slow_figure()
     Image.new("L", (8, 8)).save(small, "PNG")
-    with ThreadPoolExecutor(1) as pool:
-        slow = pool.submit(Upload(slow_figure()).save, tmp_path / "slow", 20_000_000)
-        Upload(small.getvalue()).save(tmp_path / "small", 20_000_000)
-        assert not slow.done()
-        with pytest.raises(UploadError, match="takes too long to decode, or breaks the decoder") as caught:
-            slow.result()
-    assert caught.value.status == 422
+    with (
+        TestClient(app, client=("10.0.0.1", 1)) as greedy,
+        TestClient(app, client=("10.0.0.2", 1)) as another,
+        ThreadPoolExecutor(3) as pool,
+    ):
+        waiting = [pool.submit(greedy.post, "/search", files={"figures": ("a.jpg", slow)}) for _ in range(3)]
+        assert another.post("/search", files={"figures": ("a.png", small.getvalue())}).status_code == 200
+        assert not any(answer.done() for answer in waiting)
+        answers = [answer.result() for answer in waiting]
+    assert {answer.status_code for answer in answers} == {422}
+    assert answers[0].json()["detail"] == "figures: a figure takes too long to decode, or breaks the decoder"
 
 
 def test_every_request_has_an_id_and_a_line(

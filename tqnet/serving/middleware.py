@@ -87,7 +87,7 @@ class Guard:
             line = {
                 "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
                 "request": request_id,
-                "client": _client_of(scope),
+                "client": client_of(scope),
                 "method": scope["method"],
                 "endpoint": endpoint,
                 "status": status,
@@ -97,7 +97,7 @@ class Guard:
             LOG.info(json.dumps(line, ensure_ascii=False))
 
     async def _within_limits(self, scope: Scope, receive: Receive, send: Send) -> None:
-        client = _client_of(scope)
+        client = client_of(scope)
         if self._per_client is None or scope["method"] == "GET":
             await self._app(scope, receive, send)
         elif self._inside[client] >= self._per_client:
@@ -132,6 +132,7 @@ def _id_of(scope: Scope) -> str:
     return given if _GIVEN.fullmatch(given) else uuid.uuid4().hex
 
 
-def _client_of(scope: Scope) -> str:
+def client_of(scope: Scope) -> str:
+    """Return the address that a request came from, as a trusted proxy names it."""
     client: Any = scope.get("client")
     return client[0] if client else ""

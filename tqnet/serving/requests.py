@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -25,6 +25,7 @@ from tqnet.search.retrieval import SOURCES
 from tqnet.search.searcher import QueryError
 from tqnet.serving.figures import Upload
 from tqnet.serving.judgements import Label
+from tqnet.serving.middleware import client_of
 
 #: Most errors that a response reports, and fields that a request may have.
 _REPORTED, _MOST_FIELDS = 10, 40
@@ -177,13 +178,14 @@ class Settings:
 
 @dataclass(frozen=True)
 class Search:
-    """A validated search request."""
+    """A validated search request, and the address that it came from."""
 
     body: SearchBody
     figures: tuple[Upload, ...]
     where: tuple[Filter, ...]
     by: tuple[str, ...]
     rerank: Rerank | None
+    client: str = ""
 
     @property
     def key(self) -> Hashable:
@@ -211,7 +213,7 @@ async def read_search(request: Request, settings: Settings) -> Search:
             if kind == "application/json"
             else asyncio.run(_form(request, body, settings.max_figures))
         )
-        return make_search(values, figures, settings)
+        return replace(make_search(values, figures, settings), client=client_of(request.scope))
 
     return await anyio.to_thread.run_sync(read)  # parsing may take long, and others wait for the event loop
 

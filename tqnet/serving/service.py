@@ -15,6 +15,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import NamedTuple
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -164,6 +165,7 @@ class SearchService:
         self._follower = Follower(folder, open_batched)
         self.writer = IndexWriter(folder, self._follower, settings.batch_size)
         self._answers: OrderedDict[Hashable, SearchAnswer] = OrderedDict()
+        self._turns: WeakValueDictionary[str, Lock] = WeakValueDictionary()
         self._caching = Lock()
         self._picture = lru_cache(200)(self._read_picture)
         self._suggestions: tuple[Index, float, Suggestions] | None = None
@@ -253,10 +255,16 @@ class SearchService:
         # The model reads figures from files.
         with tempfile.TemporaryDirectory(prefix="tqnet-") as folder:
             paths = [Path(folder, str(number)) for number in range(len(search.figures))]
-            for path, figure in zip(paths, search.figures, strict=True):
-                figure.save(path, self._settings.max_pixels)
+            with self._turn_of(search.client):
+                for path, figure in zip(paths, search.figures, strict=True):
+                    figure.save(path, self._settings.max_pixels)
             question = replace(_typed(search.body, [str(path) for path in paths]), difficulty=search.body.difficulty)
             yield next(searcher.queries([question], search.by, correct=not search.body.exact_spelling))
+
+    def _turn_of(self, client: str) -> Lock:
+        """Return the lock of a client: its figures wait for one another, and not those of others for all of them."""
+        with self._caching:
+            return self._turns.setdefault(client, Lock())
 
     def question(self, id: str) -> QuestionBody:
         """Return a question with its solution; UnknownIdError if the index does not have it."""

@@ -53,6 +53,8 @@ _DIGITS = re.compile(r"\d+")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _COMMAND_LAST = re.compile(r"\\[A-Za-z]+$")
 _LONGEST_COMMAND = 40
+#: Characters of a formula that is read. NFKC makes eighteen of some.
+_LONGEST = 50_000
 _LETTER = re.compile(r"[A-Za-z]")
 
 
@@ -69,6 +71,8 @@ def _read_tokens(formula: str) -> list[str]:
     raised = re.sub("[⁰¹²³⁴-⁹⁻ⁿ]+", lambda run: f"^{{{unicodedata.normalize('NFKC', run[0])}}}", formula)
     lowered = re.sub("[₀-₉]+", lambda run: f"_{{{unicodedata.normalize('NFKC', run[0])}}}", raised)
     plain = unicodedata.normalize("NFKC", lowered.translate(SIGNS)).translate(SIGNS)
+    if len(plain) > _LONGEST:
+        return [formula.strip()]
     tokens: list[str] = []
     for token in formula_tokens(plain):
         if words := _WORDS.fullmatch(token):
