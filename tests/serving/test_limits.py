@@ -162,7 +162,7 @@ def test_every_request_has_an_id_and_a_line(
     ]
     assert "secret" not in caplog.text
     client_of(index_folder, log_queries=True).post("/search", json={"text": "a secret", "k": 3})
-    assert json.loads(caplog.records[-1].message)["text"] == "a secret"
+    assert json.loads(caplog.records[-1].message)["search"] == {"text": "a secret", "k": 3}
 
 
 def test_a_failure_names_the_request_in_the_log(

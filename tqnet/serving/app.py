@@ -108,9 +108,7 @@ def create_app(index: FilePath, open_searcher: OpenSearcher, settings: Settings 
         methods = ["GET", "POST", "PUT", "DELETE"]
         app.add_middleware(CORSMiddleware, allow_origins=settings.origins, allow_methods=methods, allow_headers=headers)
     # The outermost: it counts and marks every answer.
-    app.add_middleware(
-        Guard, metrics=metrics, body_seconds=settings.body_seconds, per_client=settings.per_client or None
-    )
+    app.add_middleware(Guard, metrics=metrics, body_seconds=settings.body_seconds, per_client=settings.per_client)
     for kind in ANSWERS:
         app.add_exception_handler(kind, handle)
     _add_api(app, service, settings, metrics)
@@ -145,7 +143,7 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
     async def in_turn(work: Callable[[Search], T], request: Request) -> T:
         search = await read_search(request, settings)
         if settings.log_queries:
-            request.state.logged = search.body.model_dump(exclude_defaults=True)
+            request.state.search = search.body.model_dump(exclude_defaults=True)
         with service.room():  # only now: a body that comes slowly keeps nobody out
             return await anyio.to_thread.run_sync(work, search, limiter=limiter)
 

@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tqnet.serving.metrics import Metrics
 
-#: One line of JSON for each request, without what was searched for.
+#: One line of JSON for each request; what was searched for is in it if the endpoint left it in ``request.state.search``.
 LOG = logging.getLogger("tqnet.requests")
 _errors = logging.getLogger(__name__)
 
@@ -45,10 +45,10 @@ class Guard:
 
     Args:
         body_seconds: For a request's body to arrive; the answer is 408 otherwise.
-        per_client: Requests of one address at a time, but for GET; more are answered with 429. None for no limit.
+        per_client: Requests of one address at a time, but for GET; more are answered with 429. 0 for no limit.
     """
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, body_seconds: float, per_client: int | None):
+    def __init__(self, app: ASGIApp, metrics: Metrics, body_seconds: float, per_client: int):
         self._app, self._metrics = app, metrics
         self._body_seconds, self._per_client = body_seconds, per_client
         self._inside: Counter[str] = Counter()
@@ -92,13 +92,14 @@ class Guard:
                 "endpoint": endpoint,
                 "status": status,
                 "seconds": round(seconds, 4),
-                **scope.get("state", {}).get("logged", {}),
             }
+            if search := scope.get("state", {}).get("search"):
+                line["search"] = search
             LOG.info(json.dumps(line, ensure_ascii=False))
 
     async def _within_limits(self, scope: Scope, receive: Receive, send: Send) -> None:
         client = client_of(scope)
-        if self._per_client is None or scope["method"] == "GET":
+        if not self._per_client or scope["method"] == "GET":
             await self._app(scope, receive, send)
         elif self._inside[client] >= self._per_client:
             detail = f"{self._per_client} requests from this address are answered at a time; try again"
