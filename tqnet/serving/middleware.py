@@ -18,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tqnet.serving.metrics import Metrics
 
-#: One line of JSON for each request; what was searched for is in it if the endpoint left it in ``request.state.search``.
+#: A line of JSON for each request; what was searched for is in it if the endpoint left it in ``request.state.search``.
 LOG = logging.getLogger("tqnet.requests")
 _errors = logging.getLogger(__name__)
 
