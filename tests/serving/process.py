@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 
 from playwright.sync_api import Browser, sync_playwright
 
@@ -33,19 +34,20 @@ def serving(index: str | Path, *arguments: str, printed: list[str] | None = None
     with subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as server:
+        lines: list[str] = [] if printed is None else printed
+        reader = Thread(target=lines.extend, args=(server.stdout,))  # a server whose lines nobody reads would stall
         try:
-            lines: list[str] = []
             for line in server.stdout or ():
                 lines.append(line)
                 if address := re.search(r"http://\S+(?=/ )", line):
+                    reader.start()
                     yield address[0]
                     return
             raise RuntimeError("".join(lines))
         finally:
             server.terminate()
-            rest, _ = server.communicate()
-            if printed is not None:
-                printed += [*lines, *rest.splitlines()]
+            if reader.ident is not None:
+                reader.join()
 
 
 @contextmanager

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import threading
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -11,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from fastapi.testclient import TestClient
 
@@ -21,6 +24,7 @@ from tqnet.search.build import Encode
 from tqnet.search.index import Index
 from tqnet.search.ranking import Rank
 from tqnet.search.searcher import Searcher
+from tqnet.serving import service
 from tqnet.serving.app import create_app
 from tqnet.serving.requests import Settings
 from tqnet.serving.service import MicroBatcher
@@ -101,6 +105,49 @@ def test_the_cache_never_gives_an_answer_of_before(
     Index(own_index).engine.delete(["new"])
     assert ids(client.post("/search", json=search)) == []
     assert client.get("/questions/new").status_code == 404
+
+
+def test_the_cache_is_bounded_by_bytes(
+    client_of: ClientOf, index_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bodies = [{"text": f"Find the value of ${letter}$"} for letter in "xyz"]
+    sizes = [len(client_of(index_folder).post("/search", json=body).content) for body in bodies]
+    monkeypatch.setattr(service, "_ANSWERS", round(0.9 * sum(sizes)))
+    client = client_of(index_folder)
+    for body in [*bodies, bodies[0]]:
+        client.post("/search", json=body)
+    assert metric(client, "tqnet_cache_hits_total") == 0
+    client.post("/search", json=bodies[0])
+    assert metric(client, "tqnet_cache_hits_total") == 1
+
+
+def test_few_searches_run_at_a_time(encode: Encode, index_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service, "_AT_ONCE", 2)
+    running, most, answer = set[int](), list[int](), Searcher.answer
+
+    def counted(self: Searcher, *args: Any, **options: Any) -> Any:
+        running.add(threading.get_ident())
+        time.sleep(0.05)  # long enough for all others to come, if they may
+        most.append(len(running))
+        try:
+            return answer(self, *args, **options)
+        finally:
+            running.discard(threading.get_ident())
+
+    monkeypatch.setattr(Searcher, "answer", counted)
+    app = create_app(index_folder, lambda index: Searcher(index, encode), Settings(batch_wait=0.2))
+    with TestClient(app) as client, ThreadPoolExecutor(6) as pool:
+        bodies = [{"text": f"Find ${n}x$"} for n in range(6)]
+        assert list(pool.map(lambda body: client.post("/search", json=body).status_code, bodies)) == [200] * 6
+    assert len(most) == 6
+    assert max(most) <= 2
+
+
+def test_libraries_keep_few_shapes_and_no_memory_of_their_own(client: TestClient) -> None:
+    assert client.get("/health").status_code == 200
+    for name in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):
+        assert int(os.environ[name]) <= 64
+    assert pa.default_memory_pool().backend_name == "system"
 
 
 def test_models_are_encoded_one_after_another(encode: Encode, tiny_bank: QuestionBank) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from functools import partial, wraps
 from pathlib import Path
-from threading import Lock
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 import lancedb
@@ -30,6 +30,7 @@ from tqnet.search.engine import (
     top_hits,
     write_conditions,
 )
+from tqnet.search.kept import Kept
 from tqnet.search.records import KEYS, TEXT_FIELDS, Filter, table_rows, unit
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -56,8 +57,8 @@ _WIDE = 0.25
 #: Filters whose share is cached.
 _SHARES = 256
 
-#: Records that are kept in memory: some 120 MB with vectors of 384 components.
-_KEPT = 30_000
+#: Bytes of records that are kept in memory: some 30,000 with vectors of 384 components.
+_KEPT = 128 * 2**20
 
 #: Words of several columns: oversampling of the best by the first column, and its limit.
 _DEEPER = 8
@@ -142,8 +143,7 @@ class _Snapshot:
         words = [LOOP.run(self._table.index_stats(indexes[field].name)) for field in TEXT_FIELDS if field in indexes]
         self.one_bit = _has_one_bit_vectors(indexes)
         self.words_complete = [stats is not None and not stats.num_unindexed_rows for stats in words] == [True, True]
-        self._kept: dict[int, dict[str, Any]] = {}
-        self._keeping = Lock()
+        self._kept: Kept[int, dict[str, Any]] = Kept(_KEPT, _bytes)
 
     def query(self) -> AsyncQuery:
         return self._table.query()
@@ -158,15 +158,12 @@ class _Snapshot:
         See `tqnet.search.records.table_rows`.
         """
         names = dict.fromkeys(("id", *columns))
-        rows = {number: self._kept.get(number, {}) for number in numbers}
+        rows = {number: self._kept.get(number) or {} for number in numbers}
         if missing := [number for number, row in rows.items() if not names.keys() <= row.keys()]:
             table = self.run(self._table.take_row_ids(missing), ("_rowid", *names))
             for number, row in zip(table["_rowid"].to_pylist(), table_rows(table.drop_columns("_rowid")), strict=True):
                 rows[number] = rows[number] | row
-            with self._keeping:
-                self._kept |= {number: rows[number] for number in missing}
-                while len(self._kept) > _KEPT:
-                    del self._kept[next(iter(self._kept))]
+                self._kept.keep(number, rows[number])
         return list(rows.values())  # all are there
 
 
@@ -394,6 +391,11 @@ def _by_column(indexes: Iterable[Any]) -> dict[str, Any]:
 
 def _has_one_bit_vectors(indexes: Mapping[str, Any]) -> bool:
     return "vector" in indexes and indexes["vector"].index_type == "IvfRq"
+
+
+def _bytes(row: Mapping[str, Any]) -> int:
+    """Return about how much memory a record takes."""
+    return sum(map(sys.getsizeof, (row, *row.values())))
 
 
 def _hits(rows: Sequence[dict[str, Any]], scores: Sequence[float], columns: Sequence[str]) -> list[Hit]:

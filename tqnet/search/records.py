@@ -28,8 +28,8 @@ TEXT_FIELDS = ("stem", "concepts")
 #: Fields of a question that are stored as JSON; figures have a column of their own.
 _STORED = tuple(field.name for field in fields(Question) if field.name != "images")
 
-#: Questions that are kept as they were read: searches meet many again.
-_KEPT = 20_000
+#: Questions that are kept as they were read, some 2 kB each: searches meet many again.
+_KEPT = 10_000
 
 #: Columns that may be null.
 OPTIONAL = ("difficulty", "type", "language", "source")
@@ -120,11 +120,12 @@ def _question(fields: str, images: tuple[str, ...]) -> Question:
 
 
 def table_rows(table: pa.Table) -> list[dict[str, Any]]:
-    """Return the records of a table; the column ``vector``, if it is there, as arrays ``[width]``."""
+    """Return the records of a table; the column ``vector``, if it is there, as arrays ``[width]`` of their own."""
     if "vector" not in table.column_names:
         return table.to_pylist()
     rows = table.drop_columns("vector").to_pylist()
-    return [row | {"vector": vector} for row, vector in zip(rows, table_vectors(table), strict=True)]
+    # Copied: a view would keep the vectors of the whole table.
+    return [row | {"vector": vector.copy()} for row, vector in zip(rows, table_vectors(table), strict=True)]
 
 
 def table_vectors(table: pa.Table) -> np.ndarray:

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import sys
 import tempfile
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from threading import Lock, Thread
+from threading import Lock, Semaphore, Thread
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 import numpy as np
+import pyarrow as pa
 
 from tqnet.questions import Question, QuestionBank
 from tqnet.questions.markup import figure_png
 from tqnet.search.build import Encode
 from tqnet.search.index import Index
+from tqnet.search.kept import Kept
 from tqnet.search.retrieval import SOURCES
 from tqnet.search.searcher import (
     Follower,
@@ -140,8 +143,32 @@ class MicroBatcher:
 _LARGEST = 1200
 _COLOURS = 256
 
+#: Bytes of answers that are cached, as JSON (in memory they take four times as much), and of figures.
+_ANSWERS, _PICTURES = 16 * 2**20, 64 * 2**20
+
+#: Shapes of a batch for which the libraries below torch keep a product of matrices prepared: every number of questions
+#: and every length of a text is another one, and may take a megabyte. They keep 1024 by themselves.
+_SHAPES = 64
+
+#: Parameter of glibc's malloc, by its number in malloc.h, and the most arenas of memory for threads that search; by
+#: itself it makes eight for every core, each of which keeps what it once needed.
+_M_ARENA_MAX, _ARENAS = -8, 4
+
+#: Searches that run at a time, once their queries are encoded, each with some 30 MB of work; more would not be done sooner.
+_AT_ONCE = max(4, 2 * (os.cpu_count() or 1))
+
 #: Seconds for which the suggestions are cached.
 _FRESH = 60
+
+
+def _save_memory() -> None:
+    """Bound what libraries keep in this process; to be called before the first question is encoded."""
+    for name in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):  # of oneDNN, and of torch's part above it
+        os.environ.setdefault(name, str(_SHAPES))
+    # Arrow's own allocator keeps memory for every thread that has ever searched: ten times what is in use.
+    pa.set_memory_pool(pa.system_memory_pool())
+    if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "mallopt"):
+        libc.mallopt(_M_ARENA_MAX, _ARENAS)
 
 
 class BusyError(RuntimeError):
@@ -155,6 +182,7 @@ class SearchService:
     """
 
     def __init__(self, folder: Path, open_searcher: OpenSearcher, settings: Settings, metrics: Metrics):
+        _save_memory()
         self._settings, self._metrics = settings, metrics
         self._batcher = MicroBatcher(settings.batch_size, settings.batch_wait, metrics.batches.observe)
 
@@ -164,10 +192,11 @@ class SearchService:
 
         self._follower = Follower(folder, open_batched)
         self.writer = IndexWriter(folder, self._follower, settings.batch_size)
-        self._answers: OrderedDict[Hashable, SearchAnswer] = OrderedDict()
+        self._answers: Kept[Hashable, SearchAnswer] = Kept(_ANSWERS, _bytes, settings.cache)
+        self._pictures: Kept[tuple[str, float], bytes] = Kept(_PICTURES, len)
+        self._searching = Semaphore(_AT_ONCE)
         self._turns: WeakValueDictionary[str, Lock] = WeakValueDictionary()
-        self._caching = Lock()
-        self._picture = lru_cache(200)(self._read_picture)
+        self._giving_turns = Lock()
         self._suggestions: tuple[Index, float, Suggestions] | None = None
         self._suggesting = Lock()
         self._judgements = JudgementFile(settings.pairs) if settings.pairs else None
@@ -211,13 +240,11 @@ class SearchService:
         # The state before the search: after a write meanwhile, the cached answer is never used.
         state = searcher.state()
         key = (state, search.key)
-        with self._caching:
-            if key in self._answers:
-                self._answers.move_to_end(key)  # the least recently used are dropped first
-                self._metrics.hits.inc()
-                return self._answers[key]
+        if (cached := self._answers.get(key)) is not None:
+            self._metrics.hits.inc()
+            return cached
         self._metrics.misses.inc()
-        with self._query(searcher, search) as query:
+        with self._query(searcher, search) as query, self._searching:
             answer = searcher.answer(
                 query,
                 search.body.k,
@@ -232,10 +259,7 @@ class SearchService:
         view = answer_view(answer, ids_only=search.body.ids_only)
         view.notes += unknown_concepts(searcher.index, search.where, partial(self._suggestions_of, searcher.index))
         if state is not None and not answer.late:
-            with self._caching:
-                self._answers[key] = view
-                while len(self._answers) > self._settings.cache:
-                    self._answers.popitem(last=False)
+            self._answers.keep(key, view)
         return view
 
     def check_question(self, search: Search) -> CheckAnswer:
@@ -263,7 +287,7 @@ class SearchService:
 
     def _turn_of(self, client: str) -> Lock:
         """Return the lock of a client: its figures wait for one another, and not those of others for all of them."""
-        with self._caching:
+        with self._giving_turns:
             return self._turns.setdefault(client, Lock())
 
     def question(self, id: str) -> QuestionBody:
@@ -299,13 +323,14 @@ class SearchService:
             raise UnknownIdError(f"question {id!r} has {len(images)} figures, and no figure {number}")
         path = images[number - 1]
         try:
-            return self._picture(path, os.path.getmtime(path))
+            key = path, os.path.getmtime(path)
+            if (picture := self._pictures.get(key)) is None:
+                with DECODING:
+                    picture = figure_png(path, _LARGEST, _COLOURS)
+                self._pictures.keep(key, picture)
+            return picture
         except (OSError, ValueError):
             raise UnknownIdError(f"figure {number} of question {id!r} cannot be read") from None
-
-    def _read_picture(self, path: str, modified: float) -> bytes:
-        with DECODING:
-            return figure_png(path, _LARGEST, _COLOURS)
 
     def check(self) -> None:
         """Check that the index can be read; EngineError or IndexFolderError if not."""
@@ -324,6 +349,10 @@ class SearchService:
                 found.judgements = self._judgements is not None
                 kept = self._suggestions = (index, now, found)
             return kept[2]
+
+
+def _bytes(answer: SearchAnswer) -> int:
+    return len(answer.model_dump_json())
 
 
 def _typed(body: SearchBody | PairBody, figures: Sequence[str] = ()) -> Question:
