@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _KEY = "TQNET_API_KEY"
 
 #: Seconds that running requests get when the server stops.
-_GRACE = 10
+_GRACE = 25
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +89,7 @@ class Serve(Command, SearcherOptions, RankOptions, PairsModelOptions, name="serv
             classify=self.classifier(),
             curriculum=self.load_curriculum(),
         )
+        logging.getLogger("tqnet.modeling.processor").setLevel(logging.ERROR)  # that a query was cut is no news
         if not self.no_log:
             LOG.addHandler(logging.StreamHandler())
             LOG.setLevel(logging.INFO)

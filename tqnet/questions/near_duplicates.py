@@ -105,7 +105,7 @@ def _shingles(tokens: Sequence[str]) -> np.ndarray:
     return np.unique(np.asarray(runs >> np.uint64(32), dtype=np.uint32))
 
 
-_code = lru_cache(maxsize=1_000_000)(hash64)
+_code = lru_cache(maxsize=250_000)(hash64)
 
 
 # NOTE: MinHash in numpy rather than `datasketch`, which keeps a Python object per set and band: gigabytes of

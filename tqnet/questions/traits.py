@@ -81,7 +81,7 @@ def traits(question: Question) -> Traits:
     return _traits(question.stem, question.options, question.images)
 
 
-@lru_cache(maxsize=100_000)
+@lru_cache(maxsize=20_000)
 def _traits(stem: str, options: tuple[str, ...], images: tuple[str, ...]) -> Traits:
     content = "\n".join((stem, *options))
     formulas = [normal_formula(part.body) for text in (stem, *options) for part in segments(text) if part.is_formula]

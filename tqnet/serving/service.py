@@ -154,7 +154,7 @@ _SHAPES = 64
 #: itself it makes eight for every core, each of which keeps what it once needed.
 _M_ARENA_MAX, _ARENAS = -8, 4
 
-#: Searches that run at a time, once their queries are encoded, each with some 30 MB of work; more would not be done sooner.
+#: Searches that run at a time, once their queries are encoded, each with some 30 MB; more would not be done sooner.
 _AT_ONCE = max(4, 2 * (os.cpu_count() or 1))
 
 #: Seconds for which the suggestions are cached.
