@@ -44,13 +44,16 @@ def test_filters_find_what_they_say(texts: list[str]) -> None:
     for text in texts:
         try:
             where.append(read_filter(text))
-        except FilterError as error:
-            assert str(error).startswith("filter: ")
+        except FilterError:
+            continue
     expected = sum(all(_meets(question, condition) for condition in where) for question in QUESTIONS)
     assert _engine().count(where) == expected
 
 
-@given(st.sampled_from([name for name, kind in FIELDS.items() if kind is str]), pieces(["'", "''", "--", "(", ")", ";", "\\"]))
+@given(
+    st.sampled_from([name for name, kind in FIELDS.items() if kind is str]),
+    pieces(["'", "''", "--", "(", ")", ";", "\\"]),
+)
 def test_no_value_is_read_as_sql(field: str, value: str) -> None:
     """None of the questions has such a value, whatever it says."""
     if "|" in value or not value.strip():
@@ -59,5 +62,3 @@ def test_no_value_is_read_as_sql(field: str, value: str) -> None:
     assert engine.count([condition]) == 0
     assert engine.count([Filter(field, "!=", (value,))]) == len(QUESTIONS)
     assert engine.by_vector(VECTORS[0], 3, [condition]) == []
-
-

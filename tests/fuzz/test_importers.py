@@ -18,15 +18,64 @@ from tests.importers.generators import moodle_answer, moodle_question, moodle_qu
 from tqnet.importers import import_bank
 from tqnet.questions import BankError, QuestionBank
 
-_GIFT = ["::a::", "Which? ", "{", "}", "=", "~", "#", "%50%", "->", "T", "\n\n", "$CATEGORY: a/b\n", "//", "[html]", "####"]
+_GIFT = [
+    "::a::",
+    "Which? ",
+    "{",
+    "}",
+    "=",
+    "~",
+    "#",
+    "%50%",
+    "->",
+    "T",
+    "\n\n",
+    "$CATEGORY: a/b\n",
+    "//",
+    "[html]",
+    "####",
+]
 _EXAM = [
-    *("\\begin{questions}", "\\end{questions}", "\\question", "[2]", " a ", "\\begin{choices}", "\\end{choices}", "\\part"),
+    *(
+        "\\begin{questions}",
+        "\\end{questions}",
+        "\\question",
+        "[2]",
+        " a ",
+        "\\begin{choices}",
+        "\\end{choices}",
+        "\\part",
+    ),
     *("\\choice", "\\CorrectChoice", "\\fillin[x]", "\\begin{solution}", "\\end{solution}", "\\includegraphics{../a}"),
     *("\\begin{tabular}{ll}", "\\end{tabular}", "&", "\\\\", "$x$", "{", "}", "%", "\n", "\\verb|x|"),
 ]
-_PAPER = ["1. ", "2. ", "Which?", "\n", "\n\n", "A. ", "B) ", "x", "Answers\n", "1. B", "Part II\n", "（1）", "答案：", "ANSWER: A\n"]
+_PAPER = [
+    "1. ",
+    "2. ",
+    "Which?",
+    "\n",
+    "\n\n",
+    "A. ",
+    "B) ",
+    "x",
+    "Answers\n",
+    "1. B",
+    "Part II\n",
+    "（1）",
+    "答案：",
+    "ANSWER: A\n",
+]
 _CELLS = ["stem", "options", "answer", "id", ",", ";", "\n", '"', "A. x", "1", "image", "../a.png", "\t"]
-_XML = ["<quiz>", "</quiz>", "<question type='essay'>", "</question>", "<text>", "</text>", "<!DOCTYPE a [<!ENTITY b 'c'>]>", "&b;"]
+_XML = [
+    "<quiz>",
+    "</quiz>",
+    "<question type='essay'>",
+    "</question>",
+    "<text>",
+    "</text>",
+    "<!DOCTYPE a [<!ENTITY b 'c'>]>",
+    "&b;",
+]
 
 
 def _check(file: str, content: str | bytes, format: str) -> None:
@@ -37,8 +86,7 @@ def _check(file: str, content: str | bytes, format: str) -> None:
         before = sorted(Path(folder).rglob("*"))
         try:
             imported = import_bank(source, out, format=format)
-        except (BankError, ValueError) as error:  # no question at all, no column for the stem
-            assert str(error)
+        except (BankError, ValueError):  # no question at all, no column for the stem
             assert sorted(Path(folder).rglob("*")) == before
             return
         assert len(QuestionBank.load(out, verify_images=True)) == imported.questions

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from hypothesis import given
@@ -16,7 +17,9 @@ from tqnet.questions.reading import read_fields, write_question
 LINES = st.one_of(
     records().map(lambda record: json.dumps(record).encode()),
     st.binary(max_size=20).filter(lambda line: b"\n" not in line and b"\r" not in line),
-    st.sampled_from([b'{"id": "a"', b'{"id": "a", "stem": "b", "id": "c"}', b"[" * 9999, b'{"id": 1e999}', b"9" * 9999]),
+    st.sampled_from(
+        [b'{"id": "a"', b'{"id": "a", "stem": "b", "id": "c"}', b"[" * 9999, b'{"id": 1e999}', b"9" * 9999]
+    ),
 )
 
 
@@ -41,10 +44,8 @@ def test_every_line_of_a_bank_is_a_question_or_a_fault(lines: list[bytes]) -> No
         assert len(bank) + len({fault.line for fault in faults}) == len(filled)
         for question in bank:
             assert all(Path(image).resolve().is_relative_to(Path(folder).resolve()) for image in question.images)
-        try:
+        with suppress(BankError):  # none is left
             assert len(QuestionBank.load(file, on_error="skip")) <= len(bank)
-        except BankError:
-            pass
 
 
 @given(records())
