@@ -213,6 +213,16 @@ def mixed_kinds(chance: random.Random) -> Iterator[Kind]:
         )[form]
 
 
+#: Functions of training alone whose time is that of the length times the depth of groups, which have no limit.
+BY_DEPTH = frozenset({"augmentation"})
+
+
+def may_be_deep(kind: Kind) -> bool:
+    """Return whether groups of a kind of text lie within each other, as some are never closed."""
+    text = kind.first * 2 + kind.second * 2
+    return any(text.count(opening) > text.count(closing) for opening, closing in ("{}", "()", "[]"))
+
+
 #: A growth from which a doubling counts as more than linear, and of a length four times as great.
 _MOST_DOUBLED, _MOST_QUADRUPLED = 3.0, 8.0
 #: Seconds: less cannot be measured; more is enough to be sure, and more than nested groups can take, whose reading ends
@@ -264,7 +274,10 @@ def usual_length(entry: Entry, wanted: float = 0.004) -> int:
     return length
 
 
-def super_linear(entry: Entry, kinds: Iterable[Kind]) -> list[Kind]:
-    """Return the kinds of which a function is not linear."""
+def super_linear(name: str, kinds: Iterable[Kind]) -> Iterator[Kind]:
+    """Yield the kinds of which an entry of `ENTRIES` is not linear."""
+    entry = ENTRIES[name]
     length = usual_length(entry)
-    return [kind for kind in kinds if not is_linear(entry, kind, length)]
+    for kind in kinds:
+        if not (name in BY_DEPTH and may_be_deep(kind)) and not is_linear(entry, kind, length):
+            yield kind

@@ -35,15 +35,15 @@ _FELL = {
 def test_time_is_linear(name: str) -> None:
     chance = random.Random(name)
     kinds = [*_FELL.get(name, ()), *chance.sample([*plain_kinds()], _PLAIN), *islice(mixed_kinds(chance), _MIXED)]
-    assert super_linear(ENTRIES[name], kinds) == []
+    assert list(super_linear(name, kinds)) == []
 
 
 def test_quadratic_time_is_told() -> None:
-    assert not is_linear(lambda text: lambda: [0 for _ in text for _ in text], Kind("ab"), 200)
+    assert not is_linear(lambda text: lambda: [0 for _ in text for _ in text], Kind("ab"), 400)
 
 
 @pytest.mark.slow
 def test_the_paraphrase_check_is_linear() -> None:
     pytest.importorskip("spacy")
     kinds = [Kind(text) for text in ("Tom has 5 pens. ", "1 2 ", "$x$ ", "5 km ", "the ")]
-    assert super_linear(ENTRIES["paraphrase check"], kinds) == []
+    assert list(super_linear("paraphrase check", kinds)) == []
