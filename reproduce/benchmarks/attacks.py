@@ -66,7 +66,7 @@ def properties() -> Iterator[tuple[str, Any]]:
         module = importlib.import_module(f"tests.fuzz.{file.stem}")
         for name, test in list(vars(module).items()):
             if hasattr(test, "hypothesis"):
-                yield f"{file.stem} {name}".replace("test_", "").replace("_", " "), test
+                yield f"{file.stem}: {name}".replace("test_", "").replace("_", " "), test
 
 
 def fuzzed(test: Any, seconds: float, seed: int) -> dict[str, int]:
