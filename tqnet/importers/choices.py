@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
@@ -241,8 +242,9 @@ def _named(
         ([verdict] if {*verdicts} == {True, False} and verdict is not None else [], verdicts),
     )
     for words, names in readings:
-        if words and all(names.count(word) == 1 for word in words):
-            return sorted({names.index(word) for word in words})
+        counts, named = Counter(names), {*words}
+        if named and all(counts[word] == 1 for word in named):
+            return [place for place, name in enumerate(names) if name in named]
     return []
 
 

@@ -47,7 +47,9 @@ _FIGURE = re.compile(
 )
 _DISTRACTOR = re.compile(r"(?:distractors?|(?:incorrect|wrong) ?(?:answers?|options?|choices?)?|干扰项)(?: ?\d)?")
 #: What forms add to a name: "Question - max 120 characters", "Correct answer(s)", "Question *".
-_NOTE = re.compile(r"\s*(?:\((?:s|[^()]{2,})\)|（[^（）]{2,}）|\s-\s.*|[*:：?])$")
+_NOTE = re.compile(r"(?:\((?:s|[^()]{2,})\)|（[^（）]{2,}）|\s-\s.*|[*:：?])$")
+#: A longer heading is known under no name.
+_LONGEST = 300
 
 
 def plain_key(column: str) -> str:
@@ -57,8 +59,8 @@ def plain_key(column: str) -> str:
 
 def heading(column: str) -> str:
     """Return the name of a column in the form in which they are known."""
-    name = column.strip()
-    while (shorter := _NOTE.sub("", name)) not in ("", name):
+    name = column.strip()[:_LONGEST]
+    while (shorter := _NOTE.sub("", name).rstrip()) not in ("", name):
         name = shorter
     return plain_key(name)
 

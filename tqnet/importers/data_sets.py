@@ -147,7 +147,7 @@ def _valued(tokens: Prefix, behind: Sequence[int], place: int, numbers: Sequence
     return (token, *next(operands), *next(operands))
 
 
-_CALCULATION = re.compile(r"<<(.*?)>>")
+_CALCULATION = re.compile(r"<<((?:(?!<<).)*?)>>")
 
 
 def read_gsm8k(job: Job) -> Iterator[Draft]:

@@ -20,7 +20,7 @@ from tqnet.questions.reading import jsonl_records
 from tqnet.text.formulas import segments
 
 _BETWEEN = re.compile(r"[\s,\[\]]*")
-_NEXT = re.compile(r"\n\s*(?=\{)")
+_NEXT = re.compile(r"\n[^\S\n]*(?=\{)")
 
 _SPLIT = re.compile(r"(?<![a-z])(?:(?P<train>train)|(?P<valid>dev|val)|(?P<test>test))(?:ing|id|idation|set)?(?![a-z])")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -259,13 +260,14 @@ def _fraction(answer: Element) -> float:
         return 0.0
 
 
+_GAP_BEGINS = re.compile(r"(?<!\\)\{\d*:[A-Z_]+:")
 #: A gap ends at a brace that is not escaped; those of LaTeX's groups, which follow a letter or a brace, need no escape.
 _GAP = re.compile(
     r"(?<!\\)\{\d*:(?P<kind>[A-Z_]+):"
     r"(?P<body>(?:\\.|(?<=[\w}^\]])\{(?!\d*:[A-Z_]+:)[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|[^\\}])*)\}",
     re.DOTALL,
 )
-_IMAGE = re.compile(r"<img\b[^>]*>", re.IGNORECASE)
+_IMAGE = re.compile(r"<img\b[^<>]*>", re.IGNORECASE)
 _CHOICE_CODES = (
     "MULTICHOICE MC MULTICHOICE_H MULTICHOICE_V MULTICHOICE_S MCH MCV MCS MULTICHOICE_HS MULTICHOICE_VS MCHS MCVS "
     "MULTIRESPONSE MULTIRESPONSE_H MULTIRESPONSE_S MULTIRESPONSE_HS MR MRH MRS MRHS"
@@ -301,18 +303,28 @@ def _filled(text: str, blank: str) -> tuple[str, list[str], list[float]]:
             return blank
         return f"{blank} ({' / '.join(answer for _, answer in parsed)})"
 
-    return _GAP.sub(fill, text), answers, shares
+    return _with_gaps(text, fill), answers, shares
 
 
 def named_figures(markup: str) -> str:
     """Put ``(figure 2)`` before the pictures of a gap's choices, by their number in the whole text."""
 
+    starts = [image.start() for image in _IMAGE.finditer(markup)]
+
     def name(gap: re.Match[str]) -> str:
-        before = len(_IMAGE.findall(markup[: gap.start()]))
-        numbers = itertools.count(before + 1)
+        numbers = itertools.count(bisect_left(starts, gap.start()) + 1)
         return _IMAGE.sub(lambda image: f"(figure {next(numbers)}){image[0]}", gap[0])
 
-    return _GAP.sub(name, markup)
+    return _with_gaps(markup, name)
+
+
+def _with_gaps(text: str, replaced: Callable[[re.Match[str]], str]) -> str:
+    """Replace each gap; the first that no brace closes is the last that is tried, as none closes those after it."""
+    pieces, position = [], 0
+    while (begin := _GAP_BEGINS.search(text, position)) and (gap := _GAP.match(text, begin.start())):
+        pieces += [text[position : gap.start()], replaced(gap)]
+        position = gap.end()
+    return "".join((*pieces, text[position:]))
 
 
 def _alternative(part: str) -> tuple[float, str]:

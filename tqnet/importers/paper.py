@@ -38,6 +38,8 @@ _AHEAD = 100
 _ANSWERS = ("answer", "analysis")
 #: Parts of one line.
 _SHORT = ("knowledge", "difficulty")
+#: Options and lines of an answer that still names some; each further line would be compared with all of them.
+_MOST_LINES = 60
 Item = TypeVar("Item")
 
 
@@ -192,8 +194,9 @@ class _Paper:
             is_option = bool(options_of(text, count, "options")[1])
             return is_complete and not is_option and not continues(question.last_line("options"), text, self._width)
         if self._part == "answer":
-            return bool(option_places(question.text("answer") or "", question.option_texts()))
-        return self._part in _SHORT and bool(question.text(self._part))
+            lines = len(question.options) + len(question.parts.get("answer", ()))
+            return lines <= _MOST_LINES and bool(option_places(question.text("answer") or "", question.option_texts()))
+        return self._part in _SHORT and any(question.parts.get(self._part, ()))
 
     def _report(self, paragraph: Paragraph, message: str = "part of no question") -> None:
         text = repr(paragraph.text.strip())[:80]

@@ -37,7 +37,7 @@ _PEEK = 1000
 FIELDS = tuple(name for name in Question.__dataclass_fields__ if name != "extras")
 _SPLITS = {"training": "train", "testing": "test"}
 _SPLITS |= dict.fromkeys(("validation", "val", "dev", "development"), "valid")
-_STEPS = re.compile(r"\s*(?:->|>|›|→|::)\s*")
+_STEPS = re.compile("->|>|›|→|::")
 
 
 class ColumnError(ValueError):
@@ -372,7 +372,7 @@ def _is_content(item: Any) -> bool:
 
 def paths(texts: Sequence[str]) -> list[list[str]]:
     """Read ``Algebra > Equations`` as a path from coarse to fine."""
-    split = ([step for step in _STEPS.split(text.strip()) if step] for text in texts)
+    split = ([step for step in map(str.strip, _STEPS.split(text)) if step] for text in texts)
     return [path for path in split if path]
 
 

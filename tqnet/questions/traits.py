@@ -27,7 +27,7 @@ ASIDE = re.compile(
     rf"|(?<!\d){_YEAR}\s*年(?:\s*\d{{1,2}}\s*月)?(?:\s*\d{{1,2}}\s*日)?|\d{{1,2}}\s*月\s*\d{{1,2}}\s*日"
     r"|\b(?:question|exercise|problem)\s+\d+|第\s*\d+\s*题"
     r"|\bthe\s+(?:next|following)\s+\w+\s+(?:question|exercise|problem)s?"
-    r"|[(（]\s*(?:本题|共|满分)?\s*\d+\s*(?:points?|marks?|分)\s*[)）]"
+    r"|[(（]\s*+(?:本题|共|满分)?\s*+\d+\s*(?:points?|marks?|分)\s*[)）]"
     rf"|【\s*{_YEAR}[^【】]*】|[(（]\s*{_YEAR}\s*年[^()（）\d]*[)）]",
     re.IGNORECASE,
 )

@@ -39,7 +39,9 @@ FORMULA = re.compile(
 # Mask tokens of BERT and RoBERTa stay whole in a masked formula.
 _MASK = r"\[MASK\]|<mask>"
 # Commands whose argument is a word, not a product of variables.
-_WORD_ARGUMENT = r"\\(?:text(?:bf|it|rm|sf)?|mathrm|mathbf|operatorname\*?|mbox|hbox|begin|end|label|ref)\s*\{[^{}]*\}"
+_WORD_ARGUMENT = (
+    r"\\(?:text(?:bf|it|rm|sf)?|mathrm|mathbf|operatorname\*?|mbox|hbox|begin|end|label|ref)\s*\{(?:\\.|[^{}\\])*\}"
+)
 _TOKEN = re.compile(rf"{_MASK}|{_WORD_ARGUMENT}|\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|\S", re.DOTALL)
 _WORD = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]|[^\s\u3400-\u9fff\uf900-\ufaff]+")
 

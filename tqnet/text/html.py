@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from html.entities import html5
 from html.parser import HTMLParser
@@ -74,9 +75,11 @@ def is_html(text: str) -> bool:
         return False
     text = _without_comments(text)
     tags = _tags(text)
-    prose = [(start, end) for is_formula, start, end in _pieces(text, tags) if not is_formula]
+    places = [tag.start() for tag in tags]
     return any(
-        _has_reference(text[start:end]) or any(start <= tag.start() < end for tag in tags) for start, end in prose
+        _has_reference(text[start:end]) or bisect_left(places, start) < bisect_left(places, end)
+        for is_formula, start, end in _pieces(text, tags)
+        if not is_formula
     )
 
 

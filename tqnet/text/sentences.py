@@ -5,13 +5,15 @@ from __future__ import annotations
 import logging
 import re
 import unicodedata
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from functools import cache
+from operator import itemgetter
 
 import rjieba
 from pylatexenc.latex2text import LatexNodes2Text
 
-from tqnet.text.formulas import formula_tokens, segments
+from tqnet.text.formulas import Span, formula_tokens, segments
 from tqnet.text.latex import prose
 from tqnet.text.normal import normal_formula
 
@@ -21,14 +23,16 @@ _ABBREVIATED = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|approx|resp|fig|no|st|mr|mr
 _MARKS = " \t\r\n.,;。，；．"
 
 
-def cuts(text: str, start: int, end: int, ends: re.Pattern[str]) -> list[tuple[int, int]]:
+def cuts(text: str, start: int, end: int, ends: re.Pattern[str]) -> list[Span]:
     """Return (start, end) of each mark that ``ends`` matches in the prose of ``text[start:end]``, outside of brackets.
 
     A question mark belongs to what it ends, so its cut is behind it.
     """
     depth, marks = 0, []
     pattern = re.compile(rf"(?P<open>[(（\[])|(?P<close>[)）\]])|{ends.pattern}")
-    for first, last in prose(text):
+    spans = prose(text)
+    for place in range(bisect_right(spans, start, key=itemgetter(1)), bisect_left(spans, end, key=itemgetter(0))):
+        first, last = spans[place]
         for match in pattern.finditer(text, max(first, start), min(last, end)):
             if match["open"] or match["close"]:
                 depth = max(0, depth + (1 if match["open"] else -1))
@@ -40,20 +44,24 @@ def cuts(text: str, start: int, end: int, ends: re.Pattern[str]) -> list[tuple[i
     return marks
 
 
-def halves(text: str) -> list[tuple[str, str]]:
+def halves(text: str) -> list[Span]:
     """Return every cut of a text into two segments: between sentences, or between clauses of a single sentence.
 
-    The marks at the ends of both segments are dropped, except question marks: a comma or a full stop would tell
-    which of the two comes first.
+    A segment says something: a blank to be filled in or an empty bracket is none.
     """
+    said = [place for place, sign in enumerate(text) if sign.isalnum()]
     for ends in (SENTENCE_ENDS, CLAUSE_ENDS):
-        pairs = (
-            (text[:cut].strip(_MARKS), text[after:].strip(_MARKS)) for cut, after in cuts(text, 0, len(text), ends)
-        )
-        # A blank to be filled in or an empty bracket is no segment.
-        if kept := [pair for pair in pairs if all(any(map(str.isalnum, segment)) for segment in pair)]:
+        if kept := [cut for cut in cuts(text, 0, len(text), ends) if said and said[0] < cut[0] and cut[1] <= said[-1]]:
             return kept
     return []
+
+
+def halved(text: str, cut: Span) -> tuple[str, str]:
+    """Return both segments without the marks at their ends, except question marks.
+
+    A comma or a full stop would tell which of the two comes first.
+    """
+    return text[: cut[0]].strip(_MARKS), text[cut[1] :].strip(_MARKS)
 
 
 # Search terms: exact text matching in FSE, "Recall Module". Full-text engines see only these words, separated by white

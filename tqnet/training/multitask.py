@@ -21,7 +21,7 @@ from tqnet.modeling.model import TQNetModel
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import Question, QuestionBank
 from tqnet.questions.table import hash64
-from tqnet.text.sentences import halves
+from tqnet.text.sentences import halved, halves
 from tqnet.training import session
 from tqnet.training.contrast import same
 from tqnet.training.data import IGNORED, Batch, Item, MaskTokens
@@ -133,7 +133,7 @@ class TaskViews:
         if not ways:
             return None
         rng = np.random.default_rng([self.seed, *item, 1])  # independent of the mask
-        segments = ways[rng.integers(len(ways))]
+        segments = halved(question.stem, ways[rng.integers(len(ways))])
         swapped = bool(rng.random() < 0.5)
         first, second = segments[::-1] if swapped else segments
         before, behind = self.processor.tokenize([first, dataclasses.replace(question, stem=second).content])
