@@ -49,7 +49,7 @@ def test_what_is_no_markup_stays_as_it_is(texts: list[str]) -> None:
         assert plain_texts(texts) == [Plain(text) for text in texts]
 
 
-@given(MATHML)
+@given(MATHML.filter(lambda markup: "$" not in markup))  # a text between dollars is a formula, if it is half of one
 def test_mathml_is_a_formula_or_reported(markup: str) -> None:
     read = plain(f"<p>Is <math>{markup}</math> so?</p>")
     assert read.text.startswith("Is")

@@ -55,6 +55,8 @@ _COMMAND_LAST = re.compile(r"\\[A-Za-z]+$")
 _LONGEST_COMMAND = 40
 #: Characters of a formula that is read. NFKC makes eighteen of some.
 _LONGEST = 50_000
+#: Sequences within one another.
+_DEEPEST = 100
 _LETTER = re.compile(r"[A-Za-z]")
 
 
@@ -62,7 +64,7 @@ def normal_formula(formula: str) -> str:
     """Return the normal form of a formula without delimiters; of invalid LaTeX, some form."""
     try:
         return _joined(_Parser(_read_tokens(formula)).sequence())
-    except RecursionError:  # hundreds of nested braces
+    except RecursionError:  # a hundred groups within groups
         return formula.strip()
 
 
@@ -137,15 +139,29 @@ class _Parser:
     tokens: list[str]
     at: int = 0
     brackets: int = field(default=0, init=False)
+    depth: int = field(default=0, init=False)
 
     def sequence(self, closing: str = "") -> list[_Atom]:
-        """Read atoms up to the token ``closing``, which is consumed, or to the end."""
+        """Read atoms up to the token ``closing``, which is consumed, or to the end.
+
+        Raises:
+            RecursionError: It lies within too many others, each of which writes it once more.
+        """
+        if self.depth == _DEEPEST:
+            raise RecursionError
+        self.depth += 1
+        atoms = self._atoms(closing)
+        self.depth -= 1
+        return atoms
+
+    def _atoms(self, closing: str) -> list[_Atom]:
         atoms: list[_Atom] = []
         while (token := self._next()) and token != closing:
             if token == "{":
                 inner = self.sequence("}")
                 if (
-                    [str(atom) for atom in inner] == [","]
+                    len(inner) == 1
+                    and str(inner[0]) == ","
                     and atoms
                     and atoms[-1].is_number
                     and _DIGITS.fullmatch(self._ahead)
