@@ -37,7 +37,7 @@ CORPORA = {
         "outside or bomb or entities or opener or damaged or attachment or unpack",
     ),
     "figures": (["tests/serving", "tests/questions/test_bank.py"], "figure or image"),
-    "requests": (["tests/serving/test_security.py", "tests/serving/test_judgements.py"], ""),
+    "requests": ([f"tests/serving/test_{name}.py" for name in ("security", "limits", "judgements")], ""),
 }
 
 
