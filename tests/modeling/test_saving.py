@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from transformers import AutoModel, AutoProcessor
 
-from tqnet.modeling.build import load_model
+from tqnet.modeling.build import build_model, load_model
 from tqnet.modeling.model import TQNetModel
 from tqnet.modeling.processor import TQNetProcessor
+from tqnet.modeling.settings import ModelConfig
 from tqnet.questions import Question
 
 
@@ -71,3 +74,29 @@ def test_a_second_save_gives_the_same_files(tiny_model: TQNetModel, tmp_path: Pa
 def test_a_folder_without_a_model_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"nothing: no model here"):
         load_model(tmp_path / "nothing")
+
+
+class Hostile:
+    """Runs code when it is unpickled."""
+
+    def __init__(self, file: Path):
+        self.file = file
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self.file,)
+
+
+@pytest.mark.parametrize("model_type", ["tqnet", "bert", "of its own"])
+def test_no_code_of_a_model_folder_runs(model_type: str, tmp_path: Path) -> None:
+    folder, ran = tmp_path / "model", tmp_path / "ran"
+    folder.mkdir()
+    code = {"AutoConfig": "evil.Config", "AutoModel": "evil.Model", "AutoTokenizer": ["evil.Tokenizer", None]}
+    (folder / "config.json").write_text(json.dumps({"model_type": model_type, "auto_map": code}))
+    (folder / "evil.py").write_text(f"from pathlib import Path\nPath({str(ran)!r}).touch()\n")
+    (folder / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n")
+    torch.save({"weight": Hostile(ran)}, folder / "pytorch_model.bin")
+    with pytest.raises(ValueError, match=str(folder)):
+        load_model(folder)
+    with pytest.raises(ValueError, match=str(folder)):
+        build_model(ModelConfig(text=str(folder), visual=None, fusion="none"), ["a"])
+    assert not ran.exists()

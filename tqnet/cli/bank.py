@@ -230,7 +230,7 @@ def _load_tokenizer(name: str) -> Any:
             return _Tokenizer(Tokenizer.from_file(str(file)), spells)
         from transformers import AutoTokenizer
 
-        return AutoTokenizer.from_pretrained(str(folder))
+        return AutoTokenizer.from_pretrained(str(folder), trust_remote_code=False)
     except (ImportError, OSError, ValueError, KeyError) as error:
         raise FileNotFoundError(f"--tokenizer: nothing to load at {name!r}") from error
 

@@ -220,7 +220,7 @@ class ExportedEncoder:
 
     def __init__(self, folder: Path, model: Path, one_at_a_time: bool = False):
         self.folder, self.manifest = folder, Manifest.load(folder)
-        self.config = AutoConfig.from_pretrained(model)
+        self.config = AutoConfig.from_pretrained(model, trust_remote_code=False)
         self.processor = TQNetProcessor.from_pretrained(model)
         files = {name: folder / file for name, file in self.manifest.graphs.items()}
         try:

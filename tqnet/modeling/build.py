@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
+from pickle import UnpicklingError
 
 import torch
 from safetensors import SafetensorError
@@ -84,7 +85,7 @@ def load_model(folder: str | Path, *, of_ranker: bool = False) -> QuestionEncode
     if not of_ranker and (Path(folder) / RANKER).is_file():
         raise ValueError(f"{folder}: a ranker, which reads questions two by two and has no vectors of one")
     with readable(folder):
-        model = AutoModel.from_pretrained(folder, dtype=torch.float32)
+        model = AutoModel.from_pretrained(folder, dtype=torch.float32, trust_remote_code=False)
     if not isinstance(model, QuestionEncoder):
         raise FileNotFoundError(f"{folder}: a {model.config.model_type}, none of tqnet, quesnet")
     return model
@@ -97,6 +98,8 @@ def readable(folder: str | Path) -> Iterator[None]:
         yield
     except SafetensorError as error:  # derives from Exception directly
         raise ValueError(f"{folder}: its weights cannot be read: {error}") from error
+    except UnpicklingError as error:
+        raise ValueError(f"{folder}: its weights hold more than tensors, and would run code") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{folder}: no model that can be read: {first_line(error)}") from error
 
@@ -220,8 +223,10 @@ def _text_encoder(
     if config.text not in _LEARNT:
         path = text_encoder_path(config.text)
         with readable(f"model.text: {config.text}"):
-            tokenizer = AutoTokenizer.from_pretrained(path)
-            encoder = AutoModel.from_pretrained(path, dtype=torch.float32, add_pooling_layer=False)
+            tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
+            encoder = AutoModel.from_pretrained(
+                path, dtype=torch.float32, add_pooling_layer=False, trust_remote_code=False
+            )
         return tokenizer, encoder.config, encoder if config.text_pretrained else None
     tokenizer = learn_wordpiece(texts, config.scratch_vocab)
     shape = {

@@ -251,10 +251,12 @@ def load_masked_lm(name: str, device: torch.device) -> MaskedLM:
     check_folder(name)
     if path.name == "model" and (path.parent / "checkpoints").is_dir():
         raise ValueError(f"{name}: an encoder without its head; the folder of the run, {path.parent}, has both")
-    model, report = AutoModelForMaskedLM.from_pretrained(name, dtype=torch.float32, output_loading_info=True)
+    model, report = AutoModelForMaskedLM.from_pretrained(
+        name, dtype=torch.float32, output_loading_info=True, trust_remote_code=False
+    )
     if report["missing_keys"]:
         raise ValueError(f"{name}: has no head for masked tokens ({min(report['missing_keys'])} is missing)")
-    tokenizer = AutoTokenizer.from_pretrained(name)
+    tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
     if tokenizer.mask_token is None:
         raise ValueError(f"{name}: its tokenizer has no mask token")
     model.to(device).eval()

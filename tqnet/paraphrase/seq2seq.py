@@ -87,8 +87,8 @@ class Seq2Seq:
         """
         _check_kind(name)
         try:
-            tokenizer = AutoTokenizer.from_pretrained(name)
-            model = AutoModelForSeq2SeqLM.from_pretrained(name, dtype=torch.float32)
+            tokenizer = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+            model = AutoModelForSeq2SeqLM.from_pretrained(name, dtype=torch.float32, trust_remote_code=False)
         except SafetensorError as error:  # a plain Exception
             raise ValueError(f"{name}: its weights cannot be read: {error}") from error
         except (ImportError, OSError, ValueError) as error:
@@ -181,7 +181,7 @@ def _check_kind(name: str) -> None:
         raise FileNotFoundError(f"{name}: no model here (config.json is missing)")
     check_folder(name)
     try:
-        config = AutoConfig.from_pretrained(name)
+        config = AutoConfig.from_pretrained(name, trust_remote_code=False)
     except (OSError, ValueError) as error:
         raise OSError(f"{name}: {first_line(error)}") from error
     if type(config) not in MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING:
