@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tqnet.questions.question import SPLITS, FieldError, Question
+from tqnet.questions.question import SPLITS, Fault, FieldError, Question
 from tqnet.questions.reading import read_fields, read_question, read_records, write_question
 
 # Characters of HTML, LaTeX and entities, so that texts run into everything that could be taken for markup.
@@ -120,6 +120,13 @@ def test_errors_name_the_field(change: dict[str, Any], field: str) -> None:
     with pytest.raises(FieldError) as caught:
         read_question({"id": "a", "stem": "x"} | change, "bank")
     assert caught.value.field == field
+
+
+def test_a_name_forges_no_line_of_a_report() -> None:
+    assert (
+        str(Fault("a.jsonl", 1, "x\x1b[31m\nb.jsonl:9: \ud800", "bad"))
+        == r"a.jsonl:1: x\x1b[31m\nb.jsonl:9: \ud800: bad"
+    )
 
 
 def test_every_bad_field_is_named() -> None:

@@ -156,7 +156,7 @@ def test_a_batch_is_answered_in_order(client: TestClient, bank: QuestionBank) ->
         assert answer["detail"] == alone.json().get("detail")
     for body in ({}, {"searches": []}, {"searches": [{"text": "x"}] * 101}, {"searches": [], "more": 1}):
         assert client.post("/search/batch", json=body).status_code == 422
-    assert client.post("/search/batch", content=b"{").status_code == 400
+    assert client.post("/search/batch", content=b"{", headers={"content-type": "application/json"}).status_code == 400
 
 
 def test_a_batch_leaves_room_for_others(client_of: ClientOf, index_folder: Path) -> None:

@@ -115,7 +115,7 @@ def test_the_key_to_write(client_of: ClientOf, index_folder: Path, file: Path, b
 def test_another_site_cannot_write(client: TestClient, file: Path, bank: QuestionBank) -> None:
     """A browser sends text/plain to other sites without asking them."""
     body = f'{{"id": "{bank[0].id}", "result": "{bank[1].id}", "label": "no"}}'
-    assert client.post("/pairs", content=body, headers={"content-type": "text/plain"}).status_code == 422
+    assert client.post("/pairs", content=body, headers={"content-type": "text/plain"}).status_code == 415
     assert file.read_text() == ""
 
 

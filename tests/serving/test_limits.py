@@ -7,6 +7,7 @@ import json
 import logging
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +26,12 @@ from tqnet.serving.app import create_app
 from tqnet.serving.requests import Settings
 
 
-async def post(app: FastAPI, body: bytes, client: str, *, ends: bool = True) -> tuple[int, dict[str, Any]]:
+async def post(
+    app: FastAPI, body: bytes, client: str, *, ends: bool = True, parts: list[dict[str, Any]] | None = None
+) -> tuple[int, dict[str, Any]]:
     """Post a search as a server would; a body that does not end keeps the application waiting."""
     sent: list[dict[str, Any]] = []
-    parts = [{"type": "http.request", "body": body, "more_body": not ends}]
+    parts = parts or [{"type": "http.request", "body": body, "more_body": not ends}]
 
     async def receive() -> dict[str, Any]:
         if not parts:
@@ -94,6 +97,41 @@ def test_one_client_leaves_room_for_others(encode: Encode, index_folder: Path) -
     assert statuses["again"][1]["detail"] == "1 requests from this address are answered at a time; try again"
 
 
+def test_a_batch_takes_no_more_than_the_share_of_a_client(client_of: ClientOf, index_folder: Path) -> None:
+    body = {"searches": [{"text": f"Find ${n}x$"} for n in range(8)]}
+    answers = client_of(index_folder, per_client=2).post("/search/batch", json=body).json()["answers"]
+    assert {answer["status"] for answer in answers} == {200, 429}
+    assert {answer["detail"] for answer in answers} == {
+        None,
+        "2 searches of this address are waiting already; try again",
+    }
+
+
+def test_fields_without_end_are_one_error(client: TestClient) -> None:
+    search = {str(number): 1 for number in range(100_000)}
+    assert client.post("/search", json=search).json() == {"detail": "the body has 100,000 fields"}
+    (answer,) = client.post("/search/batch", json={"searches": [search]}).json()["answers"]
+    assert (answer["status"], answer["detail"]) == (400, "the body has 100,000 fields")
+
+
+def test_a_client_that_leaves_is_no_failure(
+    encode: Encode, index_folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    app = create_app(index_folder, lambda index: Searcher(index, encode), Settings())
+    parts = [{"type": "http.disconnect"}, {"type": "http.request", "body": b'{"', "more_body": True}]
+
+    async def main() -> None:
+        with suppress(IndexError):  # no answer is sent
+            await post(app, b"", "10.0.0.1\x9b31m", parts=parts)
+
+    anyio.run(main)
+    (record,) = [record for record in caplog.records if record.name == "tqnet.requests"]
+    assert json.loads(record.message)["status"] == 499
+    assert record.message.isascii()
+    assert "Traceback" not in caplog.text
+
+
 @pytest.mark.parametrize(
     ("kind", "body", "status"),
     [
@@ -110,7 +148,7 @@ def test_one_client_leaves_room_for_others(encode: Encode, index_folder: Path) -
         ),
     ],
 )
-def test_only_utf8_is_read(client_of: ClientOf, index_folder: Path, kind: str, body: bytes, status: int) -> None:
+def test_no_other_codec_is_used(client_of: ClientOf, index_folder: Path, kind: str, body: bytes, status: int) -> None:
     answer = client_of(index_folder).post("/search", content=body, headers={"content-type": kind})
     assert answer.status_code == status
 
@@ -118,10 +156,10 @@ def test_only_utf8_is_read(client_of: ClientOf, index_folder: Path, kind: str, b
 def slow_figure() -> bytes:
     """A small file that takes seconds to decode: as many scans of many pixels as are let through."""
     stream = io.BytesIO()
-    Image.new("L", (4000, 4000)).save(stream, "JPEG", progressive=True)
+    Image.new("L", (4400, 4400)).save(stream, "JPEG", progressive=True)
     content = stream.getvalue()
     start = content.rindex(b"\xff\xda")
-    return content[:start] + content[start:-2] * 90 + b"\xff\xd9"
+    return content[:start] + content[start:-2] * 95 + b"\xff\xd9"
 
 
 def test_slow_figures_are_given_up_and_those_of_others_do_not_wait(

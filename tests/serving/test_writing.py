@@ -103,7 +103,7 @@ def test_nothing_is_written_of_a_faulty_request(
     version = Index(own_index).engine.version()
     answer = client.put("/questions", json=records)
     assert (answer.status_code, message in answer.json()["detail"]) == (422, True), answer.text
-    assert client.put("/questions", content=b"{").status_code == 400
+    assert client.put("/questions", content=b"{", headers={"content-type": "application/json"}).status_code == 400
     assert Index(own_index).engine.version() == version
 
 

@@ -50,6 +50,9 @@ class Serve(Command, SearcherOptions, RankOptions, PairsModelOptions, name="serv
     without_key: bool = switch("let everyone search who can reach --host")
     queue: int = count("searches that wait or run at a time", default=64)
     per_client: int = count("requests of one address at a time; 0 for no limit", default=32, least=0)
+    proxy: Sequence[str] = option(
+        "addresses of proxies, whose X-Forwarded-For names the client", default=(), nargs="+", metavar="ADDRESS"
+    )
     log_queries: bool = switch("log what is searched for, too")
     no_log: bool = switch("log no requests; otherwise a line of JSON each, on standard error")
     max_upload_mb: int = count("size limit of a request", default=10)
@@ -98,7 +101,14 @@ class Serve(Command, SearcherOptions, RankOptions, PairsModelOptions, name="serv
             app = create_app(Path(self.index), self.open_searcher(), settings)
             shown = f"[{self.host}]" if ":" in self.host else self.host
             print(f"{self.index}: http://{shown}:{listening.getsockname()[1]}/  (Ctrl-C ends)", flush=True)
-            config = uvicorn.Config(app, log_level="warning", server_header=False, timeout_graceful_shutdown=_GRACE)
+            config = uvicorn.Config(
+                app,
+                log_level="warning",
+                server_header=False,
+                timeout_graceful_shutdown=_GRACE,
+                proxy_headers=bool(self.proxy),
+                forwarded_allow_ips=list(self.proxy),
+            )
             uvicorn.Server(config).run(sockets=[listening])
 
     def open_searcher(self) -> OpenSearcher:

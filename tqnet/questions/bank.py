@@ -5,9 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -218,12 +216,12 @@ def _beside(image: str, folder: Path) -> str:
     """Return the path of an image beneath ``folder``: of itself, or of a copy."""
     if not os.path.relpath(image, folder).startswith(os.pardir):
         return image
-    place = hash64(os.path.dirname(os.path.abspath(image)))  # two folders may have a 1.png each
-    copy = folder / "images" / f"{place:016x}-{os.path.basename(image)}"
-    if not copy.exists():
+    content = Path(image).read_bytes() if os.path.isfile(image) else image.encode(errors="replace")
+    copy = folder / "images" / f"{hash64(content):016x}{os.path.splitext(image)[1]}"
+    if os.path.isfile(image) and not copy.exists():
         copy.parent.mkdir(exist_ok=True)
-        with suppress(FileNotFoundError), atomic(copy) as temporary:
-            shutil.copyfile(image, temporary)
+        with atomic(copy) as temporary:
+            temporary.write_bytes(content)
     return str(copy)
 
 

@@ -44,6 +44,8 @@ _LONGEST_FORMULA = 1500
 
 #: Converted formulas that are kept: some 20 MiB.
 _KEPT = 16_384
+#: Longer formulas are hardly met again, and are not kept.
+_COMMON = 200
 
 
 def text_html(text: str, limit: int | None = None) -> str:
@@ -63,7 +65,8 @@ def text_html(text: str, limit: int | None = None) -> str:
 
 def formula_html(formula: str, source: str | None = None, *, block: bool = False) -> str:
     """Return the MathML of a LaTeX formula, or its escaped source if it cannot be converted."""
-    mathml = _mathml(formula, block) if len(formula) <= _LONGEST_FORMULA else None
+    convert = _mathml if len(formula) <= _COMMON else _mathml.__wrapped__
+    mathml = convert(formula, block) if len(formula) <= _LONGEST_FORMULA else None
     return mathml or f"<code>{html.escape(source or formula)}</code>"
 
 

@@ -107,7 +107,8 @@ class Fault:
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line else self.file
-        return f"{place}: {self.field}: {self.message}"
+        field = "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in self.field[:200])
+        return f"{place}: {field}: {self.message}"
 
 
 class BankError(FaultyDataError):

@@ -264,7 +264,7 @@ def _parquet_records(file: Path) -> Iterator[tuple[int, Any]]:
                 yield row, _with_extras(record)
     except FieldError as error:
         yield 0, error
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         yield 0, FieldError("record", f"not a readable Parquet file: {str(error).splitlines()[0]}")
 
 

@@ -36,7 +36,7 @@ from tqnet.serving.answers import (
     Written,
 )
 from tqnet.serving.metrics import Metrics
-from tqnet.serving.middleware import Guard
+from tqnet.serving.middleware import Guard, client_of
 from tqnet.serving.problems import ANSWERS, handle, problems
 from tqnet.serving.requests import (
     BatchBody,
@@ -103,12 +103,11 @@ def create_app(index: FilePath, open_searcher: OpenSearcher, settings: Settings 
         lifespan=lifespan,
     )
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(settings.hosts), www_redirect=False)
-    if settings.origins:
+    app.add_middleware(Guard, metrics=metrics, body_seconds=settings.body_seconds, per_client=settings.per_client)
+    if settings.origins:  # the outermost: a browser asks without a key first
         headers = [_KEY.model.name, "Content-Type"]
         methods = ["GET", "POST", "PUT", "DELETE"]
         app.add_middleware(CORSMiddleware, allow_origins=settings.origins, allow_methods=methods, allow_headers=headers)
-    # The outermost: it counts and marks every answer.
-    app.add_middleware(Guard, metrics=metrics, body_seconds=settings.body_seconds, per_client=settings.per_client)
     for kind in ANSWERS:
         app.add_exception_handler(kind, handle)
     _add_api(app, service, settings, metrics)
@@ -144,7 +143,7 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
         search = await read_search(request, settings)
         if settings.log_queries:
             request.state.search = search.body.model_dump(exclude_defaults=True)
-        with service.room():  # only now: a body that comes slowly keeps nobody out
+        with service.room(search.client):  # only now: a body that comes slowly keeps nobody out
             return await anyio.to_thread.run_sync(work, search, limiter=limiter)
 
     @app.post(
@@ -173,9 +172,11 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
 
         async def answer(place: int) -> None:
             async with at_once:
+                if await request.is_disconnected():
+                    return
                 try:
-                    search = make_search(bodies[place], (), settings)
-                    with service.room():
+                    search = await anyio.to_thread.run_sync(make_search, bodies[place], (), settings)
+                    with service.room(client_of(request.scope)):
                         found = await anyio.to_thread.run_sync(service.answer, search, limiter=limiter)
                     answers[place] = BatchItem(status=200, answer=found)
                 except HTTPException as error:
@@ -300,7 +301,7 @@ def _add_writing(
     )
     async def put(request: Request) -> Written:
         """By id: records of a bank without figures, a thousand at most; nothing is written unless all are valid."""
-        with service.room():
+        with service.room(client_of(request.scope)):
             changes = await write(service.writer.put, await read_json(request))
         return Written(**asdict(changes))
 
@@ -311,9 +312,9 @@ def _add_writing(
         status_code=204,
         responses=problems(401, 403, 404, 429, 503),
     )
-    async def delete(id: Id) -> None:
+    async def delete(id: Id, request: Request) -> None:
         """The next search does not find it."""
-        with service.room():
+        with service.room(client_of(request.scope)):
             await write(service.writer.delete, id)
 
 

@@ -36,6 +36,9 @@ _PROCESSES = (
     multiprocessing.get_context("spawn") if sys.platform == "win32" else multiprocessing.get_context("forkserver")
 )
 
+if sys.platform != "win32":
+    _PROCESSES.set_forkserver_preload([__name__])
+
 #: Figures that are decoded at a time: so many fit into memory.
 DECODING = BoundedSemaphore(multiprocessing.cpu_count())
 
@@ -84,7 +87,6 @@ class Upload:
 def start() -> None:
     """Start the process from which those of the figures are forked, so that the first figure does not wait for it."""
     if sys.platform != "win32":
-        _PROCESSES.set_forkserver_preload([__name__])
         forkserver.ensure_running()
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import anyio
 from fastapi import HTTPException
 from fastapi.responses import JSONResponse
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tqnet.serving.metrics import Metrics
@@ -45,7 +46,7 @@ class Guard:
 
     Args:
         body_seconds: For a request's body to arrive; the answer is 408 otherwise.
-        per_client: Requests of one address at a time, but for GET; more are answered with 429. 0 for no limit.
+        per_client: POST, PUT and DELETE of one address at a time; more are answered with 429. 0 for no limit.
     """
 
     def __init__(self, app: ASGIApp, metrics: Metrics, body_seconds: float, per_client: int):
@@ -73,6 +74,8 @@ class Guard:
 
         try:
             await self._within_limits(scope, self._in_time(receive), send_marked)
+        except ClientDisconnect:
+            status = 499
         except Exception:
             _errors.exception("request %s", request_id)
             if status != 500:  # half of a response is sent: the connection is closed
@@ -95,11 +98,11 @@ class Guard:
             }
             if search := scope.get("state", {}).get("search"):
                 line["search"] = search
-            LOG.info(json.dumps(line, ensure_ascii=False))
+            LOG.info(json.dumps(line))
 
     async def _within_limits(self, scope: Scope, receive: Receive, send: Send) -> None:
         client = client_of(scope)
-        if not self._per_client or scope["method"] == "GET":
+        if not self._per_client or scope["method"] not in ("POST", "PUT", "DELETE"):
             await self._app(scope, receive, send)
         elif self._inside[client] >= self._per_client:
             detail = f"{self._per_client} requests from this address are answered at a time; try again"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
@@ -190,7 +191,8 @@ class Search:
     @property
     def key(self) -> Hashable:
         """Cache key: equal for equal searches."""
-        return json.dumps(self.body.model_dump()), tuple(figure.digest for figure in self.figures)
+        written = json.dumps([self.body.model_dump(), [figure.digest for figure in self.figures]])
+        return hashlib.blake2b(written.encode(), digest_size=16).digest()
 
 
 async def read_search(request: Request, settings: Settings) -> Search:
@@ -272,6 +274,8 @@ def _rerank(body: SearchBody, settings: Settings) -> Rerank | None:
 
 
 def _valid(model: type[T], values: Any) -> T:
+    if isinstance(values, dict) and len(values) > _MOST_FIELDS:  # each would be an error of its own
+        raise HTTPException(400, f"the body has {len(values):,} fields")
     try:
         return model.model_validate(values)
     except ValidationError as error:
@@ -293,19 +297,20 @@ def _media_type(request: Request) -> str:
 
 
 async def read_json(request: Request) -> Any:
-    """Return the body; HTTPException 400 if it is not JSON or has too many fields, 415 if it is not UTF-8."""
-    _media_type(request)
+    """Return the body; HTTPException 400 if it is not JSON, 415 if it is not said to be, in UTF-8.
+
+    A browser sends text/plain to other sites without asking them.
+    """
+    if _media_type(request) != "application/json":
+        raise HTTPException(415, "send application/json")
     return await anyio.to_thread.run_sync(_parsed, await request.body())
 
 
 def _parsed(body: bytes) -> Any:
     try:
-        values = json.loads(body.decode())
+        return json.loads(body.decode())
     except (ValueError, RecursionError):
         raise HTTPException(400, "the body is not JSON") from None
-    if isinstance(values, dict) and len(values) > _MOST_FIELDS:
-        raise HTTPException(400, f"the body has {len(values):,} fields")
-    return values
 
 
 def _fields(form: FormData) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import os
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -200,8 +201,8 @@ class SearchService:
         self._suggestions: tuple[Index, float, Suggestions] | None = None
         self._suggesting = Lock()
         self._judgements = JudgementFile(settings.pairs) if settings.pairs else None
-        self._inside = 0
-        metrics.queue.set_function(lambda: self._inside)
+        self._inside: Counter[str] = Counter()
+        metrics.queue.set_function(lambda: self._inside.total())
         metrics.behind.set_function(lambda: self.note is not None)
 
     def close(self) -> None:
@@ -218,15 +219,23 @@ class SearchService:
         return self._follower.note
 
     @contextmanager
-    def room(self) -> Iterator[None]:
-        """Hold a place in the queue; to be called from the event loop alone; BusyError if the queue is full."""
-        if self._inside >= self._settings.queue:
-            raise BusyError(f"{self._inside} searches are waiting already")
-        self._inside += 1
+    def room(self, client: str) -> Iterator[None]:
+        """Hold a place in the queue; to be called from the event loop alone.
+
+        Raises:
+            BusyError: The queue is full, or the client has its share of it.
+        """
+        inside = self._inside.total()
+        if inside >= self._settings.queue:
+            raise BusyError(f"{inside} searches are waiting already")
+        if self._settings.per_client and self._inside[client] >= self._settings.per_client:
+            raise BusyError(f"{self._inside[client]} searches of this address are waiting already")
+        self._inside[client] += 1
         try:
             yield
         finally:
-            self._inside -= 1
+            self._inside[client] -= 1
+            self._inside += Counter()  # without the zeros
 
     def answer(self, search: Search) -> SearchAnswer:
         """Search the current index.
