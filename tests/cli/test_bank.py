@@ -101,7 +101,8 @@ def test_several_banks_are_one(banks: list[str], tmp_path: Path, tqnet: Tqnet) -
     assert bank.ids == [f"{name}/{i}" for name in ("one", "two") for i in range(12)]
     assert bank[0].group == "one/g0" != bank[12].group
     assert bank[11].group is None
-    assert Path(bank[15].images[0]).parent.name == "two"
+    assert Path(bank[15].images[0]).read_bytes() == Path(banks[1], "figure.png").read_bytes()
+    assert Path(bank[15].images[0]).parent == out.parent / "images"
 
 
 def test_several_banks_keep_their_ids(banks: list[str], tmp_path: Path, merged: Merged, tqnet: Tqnet) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ def copy_bank(small_bank: Path, tmp_path: Path) -> Callable[..., Path]:
         lines = small_bank.read_text(encoding="utf-8").splitlines()
         records = [change(i, json.loads(line)) for i, line in enumerate(lines)]
         folder = tmp_path / name
-        folder.mkdir()
+        shutil.copytree(small_bank.parent / "images", folder / "images")
         text = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
         (folder / "questions.jsonl").write_text(text, encoding="utf-8")
         return folder

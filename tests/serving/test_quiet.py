@@ -15,7 +15,7 @@ def test_a_server_prints_its_address_alone(own_index: Path, tmp_path: Path) -> N
     key, printed = tmp_path / "key.txt", list[str]()
     key.write_text("w")
     with (
-        serving(own_index, "--writable", "--write-key-file", str(key), printed=printed) as address,
+        serving(own_index, "--no-log", "--writable", "--write-key-file", str(key), printed=printed) as address,
         httpx.Client(base_url=address, headers={"X-API-Key": "w"}, timeout=60, trust_env=False) as client,
     ):
         answers = [

@@ -92,7 +92,6 @@ class Serve(Command, SearcherOptions, RankOptions, PairsModelOptions, name="serv
             classify=self.classifier(),
             curriculum=self.load_curriculum(),
         )
-        logging.getLogger("tqnet.modeling.processor").setLevel(logging.ERROR)  # that a query was cut is no news
         if not self.no_log:
             LOG.addHandler(logging.StreamHandler())
             LOG.setLevel(logging.INFO)
