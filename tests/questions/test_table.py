@@ -138,6 +138,16 @@ def test_parquet_columns_of_one_name(tmp_path: Path) -> None:
     assert [str(fault) for fault in open_table(file)[1]] == [f"{file}: stem: several columns have this name"]
 
 
+def test_parquet_that_unpacks_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table, "_UNPACKED", 10**6)
+    file = tmp_path / "questions.parquet"
+    rows = [{"id": str(number), "stem": "x" * 10_000} for number in range(1000)]
+    pq.write_table(pa.Table.from_pylist(rows), file, compression="zstd")
+    data, faults = open_table(file)
+    assert [str(fault) for fault in faults] == [f"{file}: record: the file unpacks to over 200 times its size"]
+    assert len(data) == 0
+
+
 def test_parquet_that_is_none(tmp_path: Path) -> None:
     file = tmp_path / "questions.parquet"
     file.write_bytes(b"PAR1 and nothing more")

@@ -107,6 +107,11 @@ def test_a_batch_takes_no_more_than_the_share_of_a_client(client_of: ClientOf, i
     }
 
 
+def test_a_search_in_json_has_a_bound(client: TestClient) -> None:
+    answer = client.post("/search", content=b"{" + b" " * 2**20 + b"}", headers={"content-type": "application/json"})
+    assert (answer.status_code, answer.json()) == (413, {"detail": "the body has more than 1 MiB"})
+
+
 def test_fields_without_end_are_one_error(client: TestClient) -> None:
     search = {str(number): 1 for number in range(100_000)}
     assert client.post("/search", json=search).json() == {"detail": "the body has 100,000 fields"}

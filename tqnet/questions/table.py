@@ -26,6 +26,9 @@ from tqnet.questions.reading import images_outside, parse_lines, read_fields
 #: Part of the cache key; raise it whenever the table or the reading of records changes.
 FORMAT = 3
 BATCH = 1000
+
+#: Bytes that a Parquet file may unpack to, and a larger one in sizes of the file: as `tqnet.importers.source` has it.
+_UNPACKED, _MOST_UNPACKED = 256 * 2**20, 200
 FIELDS = tuple(Question.__dataclass_fields__)
 
 #: ``line`` is where the record came from, ``digest`` 64 bits of its content.
@@ -259,13 +262,22 @@ def _parquet_records(file: Path) -> Iterator[tuple[int, Any]]:
             if repeated := [name for name, count in Counter(table.schema_arrow.names).items() if count > 1]:
                 yield 0, FieldError(repeated[0], "several columns have this name")
                 return
-            records = (record for batch in table.iter_batches(batch_size=BATCH) for record in _as_json(batch))
+            room = max(_UNPACKED, _MOST_UNPACKED * file.stat().st_size)
+            batches = _bounded(table.iter_batches(batch_size=BATCH // 10), room)
+            records = (record for batch in batches for record in _as_json(batch))
             for row, record in enumerate(records, 1):
                 yield row, _with_extras(record)
     except FieldError as error:
         yield 0, error
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
         yield 0, FieldError("record", f"not a readable Parquet file: {str(error).splitlines()[0]}")
+
+
+def _bounded(batches: Iterable[pa.RecordBatch], room: int) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        if (room := room - batch.nbytes) < 0:
+            raise FieldError("record", f"the file unpacks to over {_MOST_UNPACKED} times its size")
+        yield batch
 
 
 def _as_json(batch: pa.RecordBatch) -> list[dict[str, Any]]:

@@ -8,6 +8,8 @@ import re
 import time
 import uuid
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -41,6 +43,30 @@ _HEADERS = {
 _GIVEN = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
+class Places:
+    """Places that clients hold; to be used from the event loop alone."""
+
+    def __init__(self) -> None:
+        self._held: Counter[str] = Counter()
+
+    def __len__(self) -> int:
+        return self._held.total()
+
+    def of(self, client: str) -> int:
+        """Return how many a client holds."""
+        return self._held[client]
+
+    @contextmanager
+    def hold(self, client: str) -> Iterator[None]:
+        """Hold one more."""
+        self._held[client] += 1
+        try:
+            yield
+        finally:
+            self._held[client] -= 1
+            self._held += Counter()  # without the zeros
+
+
 class Guard:
     """ASGI middleware around the whole application.
 
@@ -52,7 +78,7 @@ class Guard:
     def __init__(self, app: ASGIApp, metrics: Metrics, body_seconds: float, per_client: int):
         self._app, self._metrics = app, metrics
         self._body_seconds, self._per_client = body_seconds, per_client
-        self._inside: Counter[str] = Counter()
+        self._requests = Places()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -104,16 +130,12 @@ class Guard:
         client = client_of(scope)
         if not self._per_client or scope["method"] not in ("POST", "PUT", "DELETE"):
             await self._app(scope, receive, send)
-        elif self._inside[client] >= self._per_client:
+        elif self._requests.of(client) >= self._per_client:
             detail = f"{self._per_client} requests from this address are answered at a time; try again"
             await JSONResponse({"detail": detail}, 429, {"Retry-After": "2"})(scope, receive, send)
         else:
-            self._inside[client] += 1
-            try:
+            with self._requests.hold(client):
                 await self._app(scope, receive, send)
-            finally:
-                self._inside[client] -= 1
-                self._inside += Counter()  # without the zeros
 
     def _in_time(self, receive: Receive) -> Receive:
         deadline, is_whole = anyio.current_time() + self._body_seconds, False

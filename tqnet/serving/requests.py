@@ -31,6 +31,9 @@ from tqnet.serving.middleware import client_of
 #: Most errors that a response reports, and fields that a request may have.
 _REPORTED, _MOST_FIELDS = 10, 40
 
+#: Bytes of a search in JSON: twice what its longest text, options and filters take.
+_MOST_JSON = 2**20
+
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -208,6 +211,8 @@ async def read_search(request: Request, settings: Settings) -> Search:
     if kind not in ("application/json", "multipart/form-data"):
         raise HTTPException(415, "send application/json, or multipart/form-data with figures")
     body = await request.body()
+    if kind == "application/json" and len(body) > _MOST_JSON:  # its parser lets nothing else run
+        raise HTTPException(413, f"the body has more than {_MOST_JSON >> 20} MiB")
 
     def read() -> Search:
         values, figures = (

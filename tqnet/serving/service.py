@@ -7,7 +7,6 @@ import os
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -52,6 +51,7 @@ from tqnet.serving.answers import (
 from tqnet.serving.figures import DECODING
 from tqnet.serving.judgements import JudgementFile
 from tqnet.serving.metrics import Metrics
+from tqnet.serving.middleware import Places
 from tqnet.serving.requests import PairBody, Search, SearchBody, Settings
 from tqnet.serving.writing import IndexWriter
 
@@ -201,8 +201,8 @@ class SearchService:
         self._suggestions: tuple[Index, float, Suggestions] | None = None
         self._suggesting = Lock()
         self._judgements = JudgementFile(settings.pairs) if settings.pairs else None
-        self._inside: Counter[str] = Counter()
-        metrics.queue.set_function(lambda: self._inside.total())
+        self._inside = Places()
+        metrics.queue.set_function(lambda: len(self._inside))
         metrics.behind.set_function(lambda: self.note is not None)
 
     def close(self) -> None:
@@ -225,17 +225,12 @@ class SearchService:
         Raises:
             BusyError: The queue is full, or the client has its share of it.
         """
-        inside = self._inside.total()
-        if inside >= self._settings.queue:
-            raise BusyError(f"{inside} searches are waiting already")
-        if self._settings.per_client and self._inside[client] >= self._settings.per_client:
-            raise BusyError(f"{self._inside[client]} searches of this address are waiting already")
-        self._inside[client] += 1
-        try:
+        if len(self._inside) >= self._settings.queue:
+            raise BusyError(f"{len(self._inside)} searches are waiting already")
+        if self._settings.per_client and self._inside.of(client) >= self._settings.per_client:
+            raise BusyError(f"{self._inside.of(client)} searches of this address are waiting already")
+        with self._inside.hold(client):
             yield
-        finally:
-            self._inside[client] -= 1
-            self._inside += Counter()  # without the zeros
 
     def answer(self, search: Search) -> SearchAnswer:
         """Search the current index.
