@@ -13,6 +13,7 @@ import contextlib
 import importlib
 import json
 import random
+import resource
 import sys
 import time
 from collections.abc import Iterator
@@ -28,6 +29,8 @@ from tests.fuzz.doubling import ENTRIES, Kind, mixed_kinds, plain_kinds, super_l
 
 ROOT = Path(__file__).parents[2]
 _BATCH = 200
+#: Bytes: what takes more has fallen, and takes nothing else along.
+_MEMORY = 8 << 30
 
 #: What a stranger may bring -> the tests that attack with it: files, and words of their names.
 CORPORA = {
@@ -46,6 +49,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=10, help="shared by all properties and functions")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
+    resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
     with contextlib.redirect_stdout(sys.stderr):
         made = dict(properties())
         seconds = 60 * args.minutes / (len(made) + len(ENTRIES))

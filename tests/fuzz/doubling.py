@@ -7,8 +7,10 @@ many of the other. It is linear if a doubling takes less than three times as lon
 from __future__ import annotations
 
 import gc
+import math
 import random
 import re
+import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -228,6 +230,8 @@ _MOST_DOUBLED, _MOST_QUADRUPLED = 3.0, 8.0
 #: Seconds: less cannot be measured; more is enough to be sure, and more than nested groups can take, whose reading ends
 #: at a thousand of them.
 _LEAST, _MOST = 0.02, 4.0
+#: Seconds after which a call is not waited for.
+_ENDLESS = 20.0
 
 
 def is_linear(entry: Entry, kind: Kind, length: int) -> bool:
@@ -251,17 +255,30 @@ def is_linear(entry: Entry, kind: Kind, length: int) -> bool:
 
 
 def seconds(entry: Entry, text: str) -> float:
-    """Return the processor time of a call; what it raises has taken its time too."""
+    """Return the processor time of a call, infinite if it does not end or memory does; what it raises has taken its time too."""
     run = entry(text)
+    signal.signal(signal.SIGVTALRM, _ended)
+    signal.setitimer(signal.ITIMER_VIRTUAL, _ENDLESS)
     gc.disable()
     begun = time.process_time()
     try:
         run()
+    except (_Endless, MemoryError):
+        return math.inf
     except (ValueError, RecursionError):
         pass
     finally:
         gc.enable()
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
     return time.process_time() - begun
+
+
+class _Endless(BaseException):
+    """Passes through ``except Exception`` in what is timed."""
+
+
+def _ended(*_: object) -> None:
+    raise _Endless
 
 
 def usual_length(entry: Entry, wanted: float = 0.004) -> int:

@@ -16,7 +16,7 @@ from tests.fuzz.doubling import ENTRIES, Kind, is_linear, mixed_kinds, plain_kin
 
 #: Kinds for each function.
 _PLAIN, _MIXED = 16, 8
-#: What once took quadratic time.
+#: What once took quadratic or exponential time.
 _FELL = {
     "halves": [Kind("\n1. "), Kind("中文，")],
     "augmentation": [Kind("\n"), Kind("a. ", "中")],
@@ -28,6 +28,7 @@ _FELL = {
     "a paper, an option": [Kind("$1\nANSWER: A\n$")],
     "differences": [Kind("1 2 ")],
     "CSV": [Kind(" (a)")],
+    "readable": [Kind("\\documentclass[", "", "$", "$")],
 }
 
 

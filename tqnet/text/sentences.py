@@ -148,7 +148,8 @@ def _formula(body: str) -> str:
         for pattern, replaced in _INNERMOST:
             plain = pattern.sub(replaced, plain)
     try:
-        return _reader().latex_to_text(plain.replace("%", r"\%")).strip()
+        # Tolerant parsing reads again and again what is never closed: exponential time for `\documentclass[` repeated.
+        return _reader().latex_to_text(plain.replace("%", r"\%"), tolerant_parsing=False).strip()
     except Exception:  # of many kinds, for half a formula or a macro without its argument
         return body
 
