@@ -18,6 +18,7 @@ from tqnet.losses.prediction import masked_token_prediction
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.heads import MaskedTokenHead
 from tqnet.modeling.model import TQNetModel
+from tqnet.modeling.text_encoders import word_embeddings
 from tqnet.training import session
 from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
 from tqnet.training.data import IGNORED, MaskTokens
@@ -41,7 +42,7 @@ class MaskedLanguageModel(nn.Module):
     def __init__(self, text: PreTrainedModel):
         super().__init__()
         self.text = text
-        self.head = MaskedTokenHead(text.config.hidden_size, text.config.vocab_size)
+        self.head = MaskedTokenHead(text.config.hidden_size, word_embeddings(text))
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
         """Return the mean cross-entropy over masked tokens, and the accuracy.

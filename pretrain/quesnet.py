@@ -123,7 +123,7 @@ class HoledLanguageModel(Pretraining):
     def __init__(self, model: QuesNetModel, config: QuesNetPretrainingConfig):
         super().__init__(model, config)
         self.share = config.holes
-        self.head = MaskedTokenHead(model.config.hidden_size, model.config.vocab_size)
+        self.head = MaskedTokenHead(model.config.hidden_size, model.words)
         model.sentence.requires_grad_(False)
 
     def forward(self, input_ids: Tensor, pixel_values: Tensor, **batch: Tensor) -> tuple[Tensor, dict[str, Tensor]]:

@@ -255,7 +255,7 @@ def is_linear(entry: Entry, kind: Kind, length: int) -> bool:
 
 
 def seconds(entry: Entry, text: str) -> float:
-    """Return the processor time of a call, infinite if it does not end or memory does; what it raises has taken its time too."""
+    """Return the processor time of a call, up to what it raises; infinite if it does not end, or memory does."""
     run = entry(text)
     signal.signal(signal.SIGVTALRM, _ended)
     signal.setitimer(signal.ITIMER_VIRTUAL, _ENDLESS)

@@ -41,7 +41,7 @@ def test_each_stream_is_projected_from_its_own_output(tiny_model: TQNetModel, mi
 
 def test_masked_tokens_are_scored_by_the_word_embedding() -> None:
     torch.manual_seed(0)
-    head, embedding, tokens = MaskedTokenHead(6, 11), torch.randn(11, 6), torch.randn(4, 6)
+    head, embedding, tokens = MaskedTokenHead(6, nn.Embedding(11, 6)), torch.randn(11, 6), torch.randn(4, 6)
     hidden = F.layer_norm(F.gelu(tokens @ head.dense.weight.T + head.dense.bias), (6,))
     torch.testing.assert_close(head(tokens, embedding), hidden @ embedding.T)
 

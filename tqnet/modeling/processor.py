@@ -47,6 +47,7 @@ class TQNetProcessor(ProcessorMixin):
             off-the-shelf encoder, on once the vocabulary has LaTeX tokens.
         mark_numbers: Replace numbers by tokens of their index and kind (:mod:`tqnet.text.numbers`), for the
             solver of word problems.
+        prompt: Put before every text, such as ``query: ``.
     """
 
     def __init__(
@@ -57,12 +58,14 @@ class TQNetProcessor(ProcessorMixin):
         max_images: int = 10,
         spell_formulas: bool = False,
         mark_numbers: bool = False,
+        prompt: str = "",
     ):
         super().__init__(image_processor, tokenizer)
         self.max_length = max_length
         self.max_images = max_images
         self.spell_formulas = spell_formulas
         self.mark_numbers = mark_numbers
+        self.prompt = prompt
         self.cut_texts = self.left_out_images = 0
         self._legible: Legible | None = None
 
@@ -106,20 +109,29 @@ class TQNetProcessor(ProcessorMixin):
 
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
         """Tokenise texts, with special tokens, to at most ``max_length`` ids each."""
-        if self.mark_numbers:
-            texts = [with_number_tokens(text) for text in texts]
-        backend = self.tokenizer.backend_tokenizer
-        backend.no_padding()  # a tokenizer file may enable both
-        backend.no_truncation()
-        self._legible = self._legible or Legible(backend)
-        texts = [self._legible(text) for text in texts]
-        if self.spell_formulas:
-            texts = [spell(text) for text in texts]
-        ids = [encoding.ids for encoding in backend.encode_batch_fast(list(texts))]
+        ids = [encoding.ids for encoding in self.tokenizer.backend_tokenizer.encode_batch_fast(self.legible(texts))]
         self.cut_texts += sum(len(tokens) > self.max_length for tokens in ids)
         return [
             tokens if len(tokens) <= self.max_length else [*tokens[: self.max_length - 1], tokens[-1]] for tokens in ids
         ]
+
+    def legible(self, texts: Sequence[str]) -> list[str]:
+        """Return texts as the tokenizer reads them: formulas spelt out, numbers marked, the prompt in front."""
+        if self.mark_numbers:
+            texts = [with_number_tokens(text) for text in texts]
+        if self._legible is None:
+            backend = self.tokenizer.backend_tokenizer
+            backend.no_padding()  # a tokenizer file may enable both
+            backend.no_truncation()
+            self._legible = Legible(backend)
+        texts = [self._legible(text) for text in texts]
+        if self.spell_formulas:
+            texts = [spell(text) for text in texts]
+        return [self.prompt + text for text in texts]
+
+    def take_tokenizer(self, tokenizer: PreTrainedTokenizerBase) -> None:
+        """Replace the tokenizer."""
+        self.tokenizer, self._legible = tokenizer, None
 
     def join(self, first: Sequence[int], second: Sequence[int], length: int) -> list[int]:
         """Join the token ids of two texts into ``[CLS] first [SEP] second [SEP]``, at most ``length`` of them.

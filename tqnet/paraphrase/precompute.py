@@ -274,7 +274,7 @@ def _of_a_run(run: Path, device: torch.device) -> MaskedLM:
     states = checkpoints(run / "checkpoints")
     trained = read_checkpoint(states[-1])["trained"] if states else {}
     weights = {key.removeprefix("head."): value for key, value in trained.items() if key.startswith("head.")}
-    head = MaskedTokenHead(encoder.config.hidden_size, encoder.get_input_embeddings().num_embeddings)
+    head = MaskedTokenHead(encoder.config.hidden_size, encoder.get_input_embeddings())
     if not isinstance(encoder, TQNetModel) or weights.keys() != head.state_dict().keys():
         raise ValueError(f"{run}: no run of pretrain/mlm.py that has kept its head (in checkpoints/)")
     head.load_state_dict(weights)

@@ -156,7 +156,7 @@ class MultiTaskModel(nn.Module):
         super().__init__()
         self.model, tasks = model, {*tasks}
         width = model.config.hidden_size
-        self.words = MaskedTokenHead(width, model.text.config.vocab_size) if "words" in tasks else None
+        self.words = MaskedTokenHead(width, model.get_input_embeddings()) if "words" in tasks else None
         #: ALBERT's sentence-order head, on the first token's state.
         self.order = (
             nn.Sequential(nn.Linear(width, width), nn.Tanh(), nn.Linear(width, 2)) if "order" in tasks else None

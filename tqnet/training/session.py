@@ -173,7 +173,7 @@ def _origin(model: ModelConfig) -> str:
     elif model.text in ("scratch", "gru") or not model.text_pretrained:
         origin = f"new, text encoder {model.text} with random weights"
     else:
-        origin = f"new, off-the-shelf text encoder {model.text}"
+        origin = f"new, off-the-shelf text encoder {model.text or 'for the language of the bank'}"
     return origin + (f", visual stream from {model.visual_start}" if model.visual_start else "")
 
 

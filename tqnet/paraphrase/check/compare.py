@@ -11,7 +11,7 @@ import numpy as np
 from tqnet.paraphrase.check import Change, Difference, Part
 from tqnet.paraphrase.check.entities import entity_differences, other_subject
 from tqnet.paraphrase.check.numbers import exchanged_numbers, number_differences, other_kinds
-from tqnet.paraphrase.check.other_languages import chinese_differences, digit_differences, is_chinese
+from tqnet.paraphrase.check.other_languages import chinese_differences, digit_differences
 from tqnet.paraphrase.check.structure import (
     added_conditions,
     deleted_conditions,
@@ -32,6 +32,7 @@ from tqnet.paraphrase.check.wording import (
 from tqnet.paraphrase.problem import DEFAULT_MODEL, LONGEST, Parser, Problem
 from tqnet.paraphrase.units import find_units
 from tqnet.text.numbers import find_numbers
+from tqnet.text.sentences import is_chinese
 
 if TYPE_CHECKING:
     from tqnet.evaluation.metrics import BoolArray

@@ -40,7 +40,6 @@ def _in_digits(text: str) -> Counter[str]:
 
 
 _CHINESE = data("chinese")
-_CHARACTER = re.compile(r"[\u4e00-\u9fff]")
 #: Digits and marks of full width -> those of ASCII, except the comma, which parts sentences.
 _NARROW = {ord("！") + place: ord("!") + place for place in range(94) if chr(ord("!") + place) != ","}
 _WIDE_THOUSANDS = re.compile(r"(?<=\d)，(?=\d{3}(?!\d))")
@@ -53,11 +52,6 @@ _BEHIND = re.compile(_UNIT)
 _MACROS = {"unit": _UNIT, "half behind": rf"{_UNIT}半(?![径圆个])"}
 _PATTERNS = {name: re.compile(with_macros(pattern, _MACROS)) for name, pattern in _CHINESE["patterns"].items()}
 _HALVES = [(re.compile(with_macros(half, _MACROS)), Fraction(value)) for half, value in _CHINESE["halves"].items()]
-
-
-def is_chinese(text: str) -> bool:
-    """Return True if any character is Chinese."""
-    return _CHARACTER.search(text) is not None
 
 
 def chinese_differences(original: str, paraphrase: str) -> list[Difference]:
