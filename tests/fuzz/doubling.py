@@ -243,7 +243,7 @@ def is_linear(entry: Entry, kind: Kind, length: int) -> bool:
     short, long = (seconds(entry, kind.text(n)) for n in (length, 4 * length))
     if long < _LEAST or long < _MOST_QUADRUPLED * short:
         return True
-    for _ in range(3):
+    for _ in range(6):
         length *= 2
         # Not three times the same text, which some functions remember.
         short, long = (min(seconds(entry, kind.text(n - 64 * i)) for i in range(3)) for n in (length, 2 * length))

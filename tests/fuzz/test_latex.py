@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import unicodedata
 
-from hypothesis import given
+from hypothesis import assume, given
 
 from tests.fuzz.texts import FORMULAS, TEXTS
 from tqnet.text.formulas import formula_tokens, join_units, segments, units
 from tqnet.text.latex import parse_formulas
+from tqnet.text.linear import ROOTS
 from tqnet.text.normal import normal_formula
 from tqnet.text.sentences import excerpt, halved, halves, readable, search_words
 from tqnet.text.typed import with_formulas
@@ -54,6 +55,7 @@ def test_search_words_are_words(text: str) -> None:
 
 @given(TEXTS)
 def test_what_is_typed_keeps_its_digits(text: str) -> None:
+    assume(not any(root in text for root, degree in ROOTS.items() if degree))  # ∛ has a 3 that is not typed
     assert _digits(with_formulas(text)) == _digits(text)
 
 

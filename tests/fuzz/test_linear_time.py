@@ -24,6 +24,7 @@ _FELL = {
     "normal form": [Kind("½"), Kind("\\\\")],
     "typed formulas": [Kind("1/")],
     "LaTeX": [Kind("\\text{", "", "$", "$")],
+    "MathML": [Kind("$x")],
     "Moodle, cloze": [Kind("{1:MC:"), Kind("{1:MC:", "", "", "\\}"), Kind("{1:MC:=<img>}")],
     "a paper, an option": [Kind("$1\nANSWER: A\n$")],
     "differences": [Kind("1 2 ")],

