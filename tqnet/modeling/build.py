@@ -22,7 +22,15 @@ from tqnet.modeling.fusion import FusionBlock
 from tqnet.modeling.gru import GRUConfig
 from tqnet.modeling.me5 import PROMPT
 from tqnet.modeling.model import TQNetModel
-from tqnet.modeling.pretrained import LITE0, ME5, MINILM, backbone_name, image_statistics, image_weights, text_encoder_path
+from tqnet.modeling.pretrained import (
+    LITE0,
+    ME5,
+    MINILM,
+    backbone_name,
+    image_statistics,
+    image_weights,
+    text_encoder_path,
+)
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.modeling.quesnet import QuesNetModel, SentenceLayer
 from tqnet.modeling.settings import ModelConfig
