@@ -9,6 +9,7 @@ The visual stream encodes an augmented figure and a small decoder reconstructs i
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from tqnet.hub.card import write_card
 from tqnet.losses.prediction import figure_reconstruction
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.heads import FigureDecoder
+from tqnet.modeling.visual import feature_cells
 from tqnet.training import session
 from tqnet.training.config import RecipeConfig, RunConfig
 from tqnet.training.loop import TrainingLoop
@@ -51,7 +53,9 @@ class FigureAutoencoder(nn.Module):
 
     def forward(self, figures: Tensor) -> Tensor:
         """Return the reconstruction loss, in grey, of normalised figures [n, 3, H, W]."""
-        drawn = self.decoder(self.backbone.forward_features(figures))
+        cells = feature_cells(self.backbone, figures)
+        side = math.isqrt(cells.shape[1])
+        drawn = self.decoder(cells.mT.unflatten(2, (side, side)))
         return figure_reconstruction(drawn, self.images.as_imagenet(figures))
 
 

