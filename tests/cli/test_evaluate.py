@@ -221,7 +221,7 @@ def test_an_encoder_that_the_hub_does_not_give(
     def fail(*args: object, **options: object) -> None:
         raise OSError("We couldn't connect to the hub.\nCheck your connection.")
 
-    monkeypatch.setattr("tqnet.modeling.build.AutoTokenizer.from_pretrained", fail)
+    monkeypatch.setattr("tqnet.modeling.text_encoders.AutoTokenizer.from_pretrained", fail)
     call = ["evaluate", "stages", "encoder:no-such-name", "--bank", bank_folder, "--out", tmp_path / "out", *FAST]
     error = tqnet.fails(*call)
     assert error.startswith("tqnet: error: encoder:no-such-name: cannot be loaded: ")

@@ -42,11 +42,11 @@ def test_killed_and_resumed_is_as_if_never_stopped(
     settings = [*settings, *steps]
     folder = tmp_path / "killed" / "checkpoints"
     process = start(name, *settings, out="killed")
-    whole = train(name, *settings, out="whole")
     wait_for(process, lambda: (folder / "step-00000003.pt").exists())
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
     assert int(checkpoints(folder)[-1].stem.removeprefix("step-")) < 14
+    whole = train(name, *settings, out="whole")
     resumed = train(name, *settings, "run.resume=true", out="killed")
     assert resumed.same_weights(whole)
     assert resumed.learning == whole.learning
