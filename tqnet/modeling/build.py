@@ -43,8 +43,7 @@ from tqnet.modeling.text_encoders import (
 )
 from tqnet.modeling.visual import TQNetImageProcessor, is_untrained
 from tqnet.modeling.vocabulary import cut_vocabulary, restore_vocabulary
-from tqnet.text.sentences import is_chinese
-from tqnet.text.vocabulary import learn_wordpiece, start_embeddings
+from tqnet.text.vocabulary import is_chinese, learn_wordpiece, start_embeddings
 
 log = logging.getLogger(__name__)
 

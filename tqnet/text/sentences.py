@@ -80,16 +80,10 @@ _CHINESE = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _PROSE = re.compile(
     rf"(?P<command>\\[A-Za-z]+)|(?P<number>\d{{1,3}}(?:,\d{{3}})+(?!\d)|\d+(?:\.\d+)?)|(?P<chinese>[{_CHINESE}]+)|(?P<word>[^\W\d_{_CHINESE}]+)"
 )
-_CHINESE_CHARACTER = re.compile(f"[{_CHINESE}]")
 #: Signs that do not tell formulas apart.
 _SIGNS = frozenset("{}()[].,;:'\"|") | {r"\{", r"\}", r"\\", r"\|"}
 #: Shorter formulas are found by their tokens.
 _WHOLE_FORMULA = 4
-
-
-def is_chinese(text: str) -> bool:
-    """Return whether any character is Chinese."""
-    return _CHINESE_CHARACTER.search(text) is not None
 
 
 def search_words(text: str) -> list[str]:

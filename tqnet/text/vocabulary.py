@@ -127,6 +127,30 @@ class Legible(dict[int, str]):
         return self[code]
 
 
+_CHINESE = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+
+
+def is_chinese(text: str) -> bool:
+    """Return whether any character is Chinese."""
+    return _CHINESE.search(text) is not None
+
+
+def continuing_pieces(tokenizer: PreTrainedTokenizerBase) -> list[int]:
+    """Return the ids of the pieces that continue a word.
+
+    WordPiece marks them. SentencePiece and byte pairs mark those that begin a word: what continues it are letters
+    without that mark, but not Chinese characters, each of which is a word.
+    """
+    added, pieces = tokenizer.get_added_vocab(), tokenizer.get_vocab()
+    if any(piece.startswith("##") for piece in pieces):
+        return [number for piece, number in pieces.items() if piece.startswith("##")]
+    return [
+        number
+        for piece, number in pieces.items()
+        if piece[:1].isalpha() and piece not in added and not (piece[0] == "Ġ" or is_chinese(piece[0]))
+    ]
+
+
 _COMMAND = re.compile(r"\\[A-Za-z]+")
 
 

@@ -17,6 +17,7 @@ from tqnet.augment.view import QuestionAugmentation
 from tqnet.modeling.encoder import Parts
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import Question, QuestionBank
+from tqnet.text.vocabulary import continuing_pieces
 
 #: (epoch, question number, view), as drawn by a sampler.
 Item = tuple[int, int, int]
@@ -138,7 +139,7 @@ class QuestionViews(Dataset[Any]):
 class MaskTokens:
     """Masks a share of whole words: 80 % become the mask token, 10 % a random token, 10 % stay (BERT).
 
-    A word is a word piece with its continuations. Formulas are spelt token by token, so a command, number or variable
+    A word is a piece with those that continue it. Formulas are spelt token by token, so a command, number or variable
     is a word and never masked in part.
     """
 
@@ -146,7 +147,7 @@ class MaskTokens:
         self.share, self.seed = share, seed
         self.mask_id = tokenizer.mask_token_id
         self.continues, self.special = np.zeros((2, len(tokenizer)), dtype=bool)
-        self.continues[[number for token, number in tokenizer.get_vocab().items() if token.startswith("##")]] = True
+        self.continues[continuing_pieces(tokenizer)] = True
         self.special[tokenizer.all_special_ids] = True
 
     def __call__(self, batch: Batch, items: Sequence[Item]) -> Batch:

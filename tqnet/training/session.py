@@ -202,7 +202,8 @@ def question_views(
     read_images: bool = True,
 ) -> QuestionViews:
     """Build a recipe's data set, with figures only if the model reads them."""
-    mask_token, size = model.processor.tokenizer.mask_token, model.config.image_size
+    mask_token = model.processor.tokenizer.mask_token or "_"  # a blank, for an encoder that never saw a mask
+    size = model.config.image_size
     return QuestionViews(
         bank,
         model.processor,

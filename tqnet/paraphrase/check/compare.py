@@ -32,7 +32,7 @@ from tqnet.paraphrase.check.wording import (
 from tqnet.paraphrase.problem import DEFAULT_MODEL, LONGEST, Parser, Problem
 from tqnet.paraphrase.units import find_units
 from tqnet.text.numbers import find_numbers
-from tqnet.text.sentences import is_chinese
+from tqnet.text.vocabulary import is_chinese
 
 if TYPE_CHECKING:
     from tqnet.evaluation.metrics import BoolArray
