@@ -31,7 +31,7 @@ def scl(embedding: Tensor) -> Tensor:
     """Eq. 3, where question 2i is similar to 2i + 1."""
     pair = torch.arange(len(embedding)) // 2
     similar = (pair[:, None] == pair) & ~torch.eye(len(embedding), dtype=torch.bool)
-    return supervised_contrastive(F.normalize(embedding.float(), dim=-1), similar, 0.1)
+    return supervised_contrastive(F.normalize(embedding, dim=-1), similar, 0.1)
 
 
 def gradients(model: TQNetModel) -> dict[str, Tensor]:
@@ -43,7 +43,7 @@ def train(model: TQNetModel, inputs: Inputs, chunk: int, bf16: bool = False) -> 
     torch.manual_seed(1)
     with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
         embedding = embed_in_chunks(model, inputs, chunk)
-    scl(embedding).backward()
+    scl(embedding.float() if bf16 else embedding).backward()
     return gradients(model)
 
 
@@ -61,7 +61,9 @@ def assert_close(found: dict[str, Tensor], expected: dict[str, Tensor]) -> None:
 def test_the_gradients_of_chunks_are_those_of_the_batch(
     chunk: int, norm: str, build_tiny: Build, inputs: Inputs
 ) -> None:
-    model = build_tiny(awake=True, visual_norm=norm, dropout=0).train()
+    # In fp64: in fp32, sums of other lengths round too differently on some processors.
+    model = build_tiny(awake=True, visual_norm=norm, dropout=0).train().double()
+    inputs = {name: tensor.double() if tensor.is_floating_point() else tensor for name, tensor in inputs.items()}
     expected = train(copy.deepcopy(model), inputs, 0)
     assert len(expected) == len(list(model.parameters()))
     assert_close(train(model, inputs, chunk), expected)
