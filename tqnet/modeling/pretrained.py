@@ -68,7 +68,7 @@ def backbone_name(visual: str | None) -> str | None:
 
     name = _LITE[visual].backbone if visual in _LITE else visual
     if ":" not in name and not timm.is_model(name):  # "hf-hub:owner/model" is for the hub to know
-        raise ValueError(f"model.visual: {visual!r} is neither of {', '.join(_LITE)} nor a backbone of timm")
+        raise ValueError(f"model.visual: {visual!r} is neither {' or '.join(_LITE)} nor a backbone of timm")
     return name
 
 

@@ -227,7 +227,7 @@ class TrainingLoop:
         state = load_checkpoint(folder, self.accelerator) if self.run.resume else None
         if state:
             provenance.check(state.get("identity"), str(folder))
-            self.accelerator.unwrap_model(self.trained).load_state_dict(state["trained"])
+            self._plain.load_state_dict(state["trained"])
             self.optimizer.load_state_dict(state["optimizer"])
             self.schedule.load_state_dict(state["schedule"])
             for name, module in self.state.items():
@@ -247,6 +247,12 @@ class TrainingLoop:
             step = self.step_number if self.resumed else None
             self.metrics = MetricsLog(self.out, step, self.run.wandb, provenance.settings)
 
+    @property
+    def _plain(self) -> nn.Module:
+        """The trained modules without wrappers, so that a checkpoint does not tell if they were compiled."""
+        plain: nn.Module = self.accelerator.unwrap_model(self.trained, keep_torch_compile=False)
+        return plain
+
     def _save(self) -> None:
         self._pace.pool(self.accelerator)
         state = {
@@ -254,7 +260,7 @@ class TrainingLoop:
             "best": float(self.best),
             "sums": self._pace.sums,
             "identity": self._identity,
-            "trained": self.accelerator.unwrap_model(self.trained).state_dict(),
+            "trained": self._plain.state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "schedule": self.schedule.state_dict(),
             "state": {name: module.state_dict() for name, module in self.state.items()},

@@ -15,7 +15,7 @@ from accelerate import Accelerator, PartialState
 from accelerate.commands.launch import launch_command_parser
 from torch import Tensor
 
-from tqnet.config import ConfigError
+from tqnet.config import ConfigError, Precision
 
 #: PR_SET_PDEATHSIG of linux/prctl.h.
 _SET_PARENT_DEATH_SIGNAL = 1
@@ -53,6 +53,24 @@ def start_missing_processes() -> None:
     count = str(options.num_processes)
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", count]
     os.execv(sys.executable, torchrun + sys.orig_argv[1:])
+
+
+def launched_precision(setting: Precision) -> Precision:
+    """Return ``run.precision``, or the launcher's ``--mixed_precision bf16`` where the setting leaves it open.
+
+    Raises:
+        ConfigError: The launcher was asked for something else than the setting, or to accumulate gradients, which it
+            would do beside ``run.accumulate``.
+    """
+    launched = os.environ.get("ACCELERATE_MIXED_PRECISION", "no")  # "no" is also what a launcher says of itself
+    count = os.environ.get("ACCELERATE_GRADIENT_ACCUMULATION_STEPS", "1")
+    if count != "1":
+        raise ConfigError(f"run.accumulate: set it to {count} instead of --gradient_accumulation_steps of the launcher")
+    if launched == "no" or launched == setting:
+        return setting
+    if launched != "bf16" or setting != "auto":
+        raise ConfigError(f"run.precision: {setting}, but --mixed_precision of the launcher is {launched}")
+    return "bf16"
 
 
 def _launch_words() -> list[str]:

@@ -85,6 +85,7 @@ class Provenance:
             "recipe": _recipe(self.config),
             "processes": PartialState().num_processes,
             "machine": machine(),
+            "precision": precision(self.settings.get("run", {}).get("precision", "auto")),
             "versions": {name: version(name) for name in _LIBRARIES} | {"python": platform.python_version()},
             "bank": {
                 "name": self.bank.name,

@@ -22,7 +22,7 @@ from tqnet.augment.view import AugmentConfig, QuestionAugmentation
 from tqnet.config import ConfigError
 from tqnet.evaluation.similar import evaluate_similar
 from tqnet.libraries import precision, quiet
-from tqnet.modeling.build import build_model
+from tqnet.modeling.build import build_model, text_encoder_for
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.model import SAMPLE, TQNetModel, fit_projection
 from tqnet.modeling.processor import TQNetProcessor
@@ -35,7 +35,7 @@ from tqnet.questions.table import hash64
 from tqnet.training.config import DataConfig, RecipeConfig, RunConfig
 from tqnet.training.data import Batch, Item, QuestionViews
 from tqnet.training.optim import freeze_streams
-from tqnet.training.processes import follow_launcher, start_missing_processes
+from tqnet.training.processes import follow_launcher, launched_precision, start_missing_processes
 from tqnet.training.sampler import ShuffledBatches
 
 log = logging.getLogger(__name__)
@@ -54,7 +54,8 @@ def start(run: RunConfig) -> Accelerator:
     """Set up processes, precision and seeds.
 
     Raises:
-        ConfigError: The batch does not divide among the processes, or some processes did not start.
+        ConfigError: The batch does not divide among the processes, some processes did not start, or the launcher was
+            asked for what the settings contradict.
     """
     start_missing_processes()
     follow_launcher()
@@ -62,6 +63,7 @@ def start(run: RunConfig) -> Accelerator:
     quiet()
     if run.threads:
         torch.set_num_threads(run.threads)
+    run.precision = launched_precision(run.precision)
     chosen = precision(run.precision)
     accelerator = Accelerator(mixed_precision="no" if chosen == "fp32" else chosen)
     if run.batch_size % accelerator.num_processes:
@@ -71,6 +73,7 @@ def start(run: RunConfig) -> Accelerator:
     set_seed(run.seed)
     if not accelerator.is_main_process:
         logging.disable(logging.WARNING)
+    log.info("precision: %s", chosen)
     return accelerator
 
 
@@ -150,6 +153,9 @@ def build(config: RecipeConfig, bank: QuestionBank) -> QuestionEncoder:
         ConfigError: The settings do not make a model.
         FileNotFoundError, ImportError: As :func:`tqnet.modeling.build.build_model`.
     """
+    if config.model.text is None and not config.model.start:  # from here on, the run's settings name it
+        sample = bank.select(np.arange(0, len(bank), max(1, len(bank) // 1000)))
+        config.model.text = text_encoder_for(config.model, list(contents(sample)))
     model, _ = build_model(config.model, contents(bank))
     log.info("model: %s", _origin(config.model))
     fitted = config.model.visual_projection == "fitted"
@@ -175,7 +181,7 @@ def _origin(model: ModelConfig) -> str:
     elif model.text in ("scratch", "gru") or not model.text_pretrained:
         origin = f"new, text encoder {model.text} with random weights"
     else:
-        origin = f"new, off-the-shelf text encoder {model.text or 'for the language of the bank'}"
+        origin = f"new, off-the-shelf text encoder {model.text}"
     return origin + (f", visual stream from {model.visual_start}" if model.visual_start else "")
 
 

@@ -1,0 +1,32 @@
+"""What the launcher says is obeyed or refused, never half."""
+
+from __future__ import annotations
+
+import pytest
+
+from tqnet.config import ConfigError
+from tqnet.training.processes import launched_precision
+
+
+@pytest.mark.parametrize(
+    ("setting", "launched", "expected"),
+    [("auto", "no", "auto"), ("auto", "bf16", "bf16"), ("bf16", "bf16", "bf16"), ("fp32", "no", "fp32")],
+)
+def test_precision_is_the_launchers_where_the_setting_leaves_it_open(
+    setting: str, launched: str, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ACCELERATE_MIXED_PRECISION", launched)
+    assert launched_precision(setting) == expected
+
+
+@pytest.mark.parametrize(("setting", "launched"), [("fp32", "bf16"), ("auto", "fp16"), ("bf16", "fp8")])
+def test_contradictions_are_refused(setting: str, launched: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ACCELERATE_MIXED_PRECISION", launched)
+    with pytest.raises(ConfigError, match=rf"^run.precision: {setting}, but .* is {launched}"):
+        launched_precision(setting)
+
+
+def test_the_launcher_does_not_accumulate(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ACCELERATE_GRADIENT_ACCUMULATION_STEPS", "4")
+    with pytest.raises(ConfigError, match=r"^run.accumulate: set it to 4 instead"):
+        launched_precision("auto")
