@@ -64,6 +64,8 @@ def launched_precision(setting: Precision) -> Precision:
     """
     launched = os.environ.get("ACCELERATE_MIXED_PRECISION", "no")  # "no" is also what a launcher says of itself
     count = os.environ.get("ACCELERATE_GRADIENT_ACCUMULATION_STEPS", "1")
+    if words := _launch_words():  # a launcher of one process does not pass it on
+        count = str(launch_command_parser().parse_args(words).gradient_accumulation_steps or count)
     if count != "1":
         raise ConfigError(f"run.accumulate: set it to {count} instead of --gradient_accumulation_steps of the launcher")
     if launched == "no" or launched == setting:
