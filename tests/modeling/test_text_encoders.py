@@ -145,3 +145,21 @@ def test_pooling_is_that_of_the_card(mode: str, pooling: str, write: Callable[[s
         "tokens": torch.stack([rows[i, :n].mean(0) for i, n in enumerate(lengths)]),
     }[pooling]
     torch.testing.assert_close(embedding, expected, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("family", ["bert", "modernbert", "t5", "qwen3"])
+def test_checkpointed_gradients_are_those_of_the_model(
+    family: str, build: Build, mixed_questions: list[Question]
+) -> None:
+    model = build(family, dropout=0.0, fusion="none", visual=None).train()
+    batch = model.processor(mixed_questions)
+
+    def gradients() -> list[torch.Tensor]:
+        model.zero_grad()
+        model(**batch).embedding.square().sum().backward()
+        return [p.grad.clone() for p in model.parameters() if p.grad is not None]
+
+    plain = gradients()
+    model.activation_checkpointing_enable()
+    assert any(getattr(module, "gradient_checkpointing", False) for module in model.text.modules())
+    torch.testing.assert_close(gradients(), plain, atol=1e-5, rtol=1e-4)

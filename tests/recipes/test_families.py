@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,9 @@ import pytest
 from tests.families import FAMILIES, write_encoder
 from tests.recipes.conftest import ROOT
 from tqnet.config import ConfigError
+from tqnet.modeling.build import load_model
 from tqnet.questions import QuestionBank
+from tqnet.search.ranker import CrossEncoder
 
 pytestmark = pytest.mark.slow
 
@@ -46,8 +49,6 @@ def test_the_table_is_true(
     model = train("finetune.similar", *text, out="model").out / "model"
 
     def encoded() -> None:
-        from tqnet.modeling.build import load_model
-
         assert load_model(model).encode([sample_bank[0]]).shape == (1, 32)
 
     def exported() -> None:
@@ -58,6 +59,9 @@ def test_the_table_is_true(
         assert check.cosine_mean > 0.999
 
     _as_said(uses["encode"], encoded)
+    ranks = "sep_token" in FAMILIES[family][1]
+    with contextlib.nullcontext() if ranks else pytest.raises(ValueError, match="ranks no pairs"):
+        CrossEncoder(load_model(model), 64)
     _as_said(uses["export"], exported)
 
 

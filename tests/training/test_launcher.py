@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tqnet.config import ConfigError
-from tqnet.training.processes import launched_precision
+from tqnet.training.processes import launched_precision, refuse_launched_accumulation
 
 
 @pytest.mark.parametrize(
@@ -29,4 +29,4 @@ def test_contradictions_are_refused(setting: str, launched: str, monkeypatch: py
 def test_the_launcher_does_not_accumulate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACCELERATE_GRADIENT_ACCUMULATION_STEPS", "4")
     with pytest.raises(ConfigError, match=r"^run.accumulate: set it to 4 instead"):
-        launched_precision("auto")
+        refuse_launched_accumulation()

@@ -9,7 +9,7 @@ from tqnet.config import ConfigError
 from tqnet.modeling.heads import ContrastiveEncoder
 from tqnet.modeling.model import TQNetModel
 from tqnet.training.config import OptimConfig
-from tqnet.training.optim import build_optimizer, build_schedule, freeze_streams
+from tqnet.training.optim import build_optimizer, build_schedule, freeze_streams, mark_trained_figures
 
 
 @pytest.mark.parametrize("name", ["adamw", "sgd"])
@@ -61,3 +61,11 @@ def test_schedules(schedule: str, expected: Callable[[np.ndarray], np.ndarray]) 
     assert np.allclose(rates[:10], 2 * np.arange(1, 11) / 10)
     assert np.allclose(rates[10:], 2 * expected(np.arange(40) / 40))
     assert steps.get_last_lr()[0] == pytest.approx(2 if schedule == "constant" else 0)
+
+
+def test_figures_count_as_trained_once_something_trains_them(tiny_model: TQNetModel) -> None:
+    assert tiny_model.config.visual_trained is False
+    mark_trained_figures(tiny_model, build_optimizer(tiny_model.text, OptimConfig()))  # as masked words do
+    assert tiny_model.config.visual_trained is False
+    mark_trained_figures(tiny_model, build_optimizer(tiny_model, OptimConfig()))
+    assert tiny_model.config.visual_trained is True

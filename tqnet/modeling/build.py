@@ -18,7 +18,6 @@ from tqnet.config import ConfigError
 from tqnet.errors import first_line
 from tqnet.modeling.configuration import QuesNetConfig, TQNetConfig
 from tqnet.modeling.encoder import QuestionEncoder
-from tqnet.modeling.fusion import FusionBlock
 from tqnet.modeling.gru import GRUConfig
 from tqnet.modeling.me5 import PROMPT
 from tqnet.modeling.model import TQNetModel
@@ -32,7 +31,7 @@ from tqnet.modeling.pretrained import (
     text_encoder_path,
 )
 from tqnet.modeling.processor import TQNetProcessor
-from tqnet.modeling.quesnet import QuesNetModel, SentenceLayer
+from tqnet.modeling.quesnet import QuesNetModel
 from tqnet.modeling.settings import ModelConfig
 from tqnet.modeling.text_encoders import (
     is_causal,
@@ -63,6 +62,8 @@ RANKER = "cross_encoder.json"
 def build_model(config: ModelConfig, texts: Iterable[str]) -> tuple[QuestionEncoder, TQNetProcessor]:
     """Build the model and processor from ``config``; ``texts`` tell its language and vocabulary.
 
+    ``config.text`` is set if it was left open, so that what is saved with a run names the encoder.
+
     Raises:
         FileNotFoundError: A configured folder does not exist.
         ImportError: ``text=minilm`` or ``visual=lite0`` without its package.
@@ -84,22 +85,27 @@ def build_model(config: ModelConfig, texts: Iterable[str]) -> tuple[QuestionEnco
 
 
 def build_text_encoder(config: ModelConfig, texts: Iterable[str]) -> tuple[PreTrainedTokenizerBase, PreTrainedModel]:
-    """Return the unmodified tokenizer and the encoder of ``config.text``.
+    """Return the unmodified tokenizer and the encoder of ``config.text``, which is set if it was left open.
 
     Raises:
         ConfigError, FileNotFoundError, ImportError: As :func:`build_model`.
     """
-    texts = list(texts)
-    tokenizer, shape, encoder = _text_encoder(config, text_encoder_for(config, texts), texts)
+    config.text, texts = _chosen(config, texts)
+    tokenizer, shape, encoder = _text_encoder(config, config.text, texts)
     encoder = new_text_encoder(shape) if encoder is None else encoder
     _check_length(config, encoder)
     return tokenizer, encoder
 
 
-def text_encoder_for(config: ModelConfig, texts: Sequence[str]) -> str:
-    """Return ``config.text``, by default ``me5`` if some of the texts are Chinese, else ``minilm``."""
-    if config.text is not None:
-        return config.text
+def _chosen(config: ModelConfig, texts: Iterable[str]) -> tuple[str, list[str]]:
+    """Return the text encoder, by default that of the texts' language, and the texts if anything needs them."""
+    learns = config.vocabulary_min_count or config.vocabulary == "bank" or config.text in (None, ME5, *_LEARNT)
+    kept = list(texts) if learns else []
+    return config.text or _for_language(kept), kept
+
+
+def _for_language(texts: Sequence[str]) -> str:
+    """Return ``me5`` if some of the texts are Chinese, else ``minilm``."""
     sample = texts[:: max(1, len(texts) // _SAMPLE)]
     name = ME5 if sum(map(is_chinese, sample)) > _CHINESE * len(sample) else MINILM
     log.info("model.text: %s, for the language of the texts", name)
@@ -147,8 +153,9 @@ def set_dropout(model: nn.Module, rate: float) -> None:
     for module in model.modules():
         if isinstance(module, nn.Dropout):
             module.p = rate
-        elif isinstance(module, FusionBlock | SentenceLayer | nn.LSTM | nn.GRU):
-            module.dropout = rate
+        for name, value in vars(module).items():  # of attention, mostly, which applies it by a function
+            if "dropout" in name and isinstance(value, int | float):
+                setattr(module, name, rate)
 
 
 def _load_setting(folder: str, setting: str) -> QuestionEncoder:
@@ -199,8 +206,8 @@ def _new_model(config: ModelConfig, texts: Iterable[str]) -> QuestionEncoder:
     trained_on_images = config.visual is not None and (config.visual_pretrained or config.visual in PACKAGED)
     if trained_on_images and config.visual_norm == "group":
         raise ConfigError("model.visual_norm: group, but the weights of model.visual were trained with batch norm")
-    texts = list(texts)
-    text = text_encoder_for(config, texts)
+    config.text, texts = _chosen(config, texts)
+    text = config.text
     tokenizer, shape, encoder = _text_encoder(config, text, texts)
     if config.architecture == "quesnet":
         model: QuestionEncoder = _new_quesnet(config, shape, encoder)

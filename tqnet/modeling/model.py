@@ -11,7 +11,7 @@ from transformers import AutoModel
 
 from tqnet.modeling.configuration import TQNetConfig
 from tqnet.modeling.encoder import QuestionEncoder, TQNetOutput
-from tqnet.modeling.fusion import CoordinatedFusion, masked_mean
+from tqnet.modeling.fusion import SDPA, CoordinatedFusion, masked_mean
 from tqnet.modeling.text_encoders import beside_words, new_text_encoder, word_embeddings
 from tqnet.modeling.visual import VisualStream
 from tqnet.questions import Question
@@ -34,12 +34,15 @@ class TQNetModel(QuestionEncoder):
     config_class = TQNetConfig
     base_model_prefix = "tqnet"
     _supports_sdpa = True
-    _supports_flash_attn = True
     supports_gradient_checkpointing = True
 
     def __init__(self, config: TQNetConfig):
         super().__init__(config)
         self.text = new_text_encoder(config.text_config)
+        self.text.config.use_cache = False  # of a decoder's keys
+        # Ours differs from PyTorch's in speed only; set_attn_implementation("sdpa") restores theirs.
+        if self.text.config._attn_implementation == "sdpa":
+            self.text.set_attn_implementation(SDPA)
         self._no_split_modules = [*(self.text._no_split_modules or ()), "FusionBlock"]
         if config.reads_images:
             self.visual = VisualStream(config)

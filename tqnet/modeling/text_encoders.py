@@ -25,7 +25,6 @@ from transformers import (
 from transformers.utils import cached_file
 
 from tqnet.config import ConfigError
-from tqnet.modeling.fusion import SDPA
 from tqnet.modeling.pretrained import text_encoder_path
 
 #: How the states of a text's tokens become its vector: their mean, or the first or last one.
@@ -42,16 +41,13 @@ _POOLINGS: dict[str, Pooling] = {
 
 
 def new_text_encoder(config: PretrainedConfig) -> PreTrainedModel:
-    """Build an encoder with random weights, without a pooling layer or a cache of keys.
+    """Build an encoder with random weights, without a pooling layer.
 
     Raises:
         ConfigError: transformers has no encoder of this architecture alone.
     """
-    encoder = _class_of(config)(config, **_without_pooler(_class_of(config)))
-    # Ours differs from PyTorch's in speed only; set_attn_implementation("sdpa") restores theirs.
-    if encoder.config._attn_implementation == "sdpa":
-        encoder.set_attn_implementation(SDPA)
-    encoder.config.use_cache = False  # of a decoder
+    kind = _class_of(config)
+    encoder: PreTrainedModel = kind(config, **_without_pooler(kind))
     return encoder
 
 

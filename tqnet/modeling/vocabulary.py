@@ -7,6 +7,7 @@ before. Single characters stay, so no text becomes unknown; another word may fal
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Collection, Iterable
 from itertools import islice
 from typing import Any
@@ -19,6 +20,8 @@ from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 from tqnet.config import ConfigError
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.text_encoders import load_text_encoder, word_embeddings
+
+log = logging.getLogger(__name__)
 
 #: How a piece is marked that begins a word (SentencePiece) or goes on with one (WordPiece).
 _MARKS = ("▁", "##")
@@ -35,10 +38,15 @@ def cut_vocabulary(model: QuestionEncoder, texts: Iterable[str], origin: str) ->
     """
     tokenizer, backend = model.processor.tokenizer, model.processor.tokenizer.backend_tokenizer
     kept = {token for token in backend.get_vocab(with_added_tokens=False) if _is_character(token)}
+    used: set[int] = set()
     remaining = iter(texts)
     while chunk := list(islice(remaining, 1024)):
-        kept.update(*(backend.encode(text).tokens for text in model.processor.legible(chunk)))
+        encodings = backend.encode_batch_fast(model.processor.legible(chunk))
+        used.update(*(encoding.ids for encoding in encodings))
+    kept.update(tokenizer.convert_ids_to_tokens(sorted(used)))
+    whole = len(tokenizer)
     _take(model, _with_pieces(tokenizer, kept), {})
+    log.info("model.vocabulary: %d of %d pieces kept", len(model.processor.tokenizer), whole)
     model.config.vocabulary_of = origin
 
 

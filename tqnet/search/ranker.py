@@ -27,6 +27,7 @@ from tqnet.files import atomic
 from tqnet.modeling.build import RANKER, load_model
 from tqnet.modeling.encode import CellCache, accelerator
 from tqnet.modeling.encoder import QuestionEncoder
+from tqnet.modeling.text_encoders import most_tokens
 from tqnet.questions import Question
 from tqnet.search.ranking import FEATURES, WEIGHTS
 
@@ -79,16 +80,19 @@ class CrossEncoder(nn.Module):
         searched_by: Digest of the model whose cosines are among the features; None for an off-the-shelf encoder.
 
     Raises:
-        ValueError: The encoder has fewer positions.
+        ValueError: The encoder has fewer positions, or no separator of texts.
     """
 
     def __init__(self, encoder: QuestionEncoder, length: int, searched_by: str | None = None):
         super().__init__()
-        positions = getattr(encoder.config.get_text_config(), "max_position_embeddings", length)
+        positions = most_tokens(getattr(encoder, "text", encoder)) or length
         if not 3 < length <= positions:
             raise ValueError(f"length: pairs of {length} tokens, but the encoder reads 4 to {positions}")
+        tokenizer = encoder.processor.tokenizer
+        if tokenizer.cls_token is None or tokenizer.sep_token is None:
+            raise ValueError("model.start: without tokens that begin and separate texts, the encoder ranks no pairs")
         self.encoder, self.length, self.searched_by = encoder, length, searched_by
-        self._separator = encoder.processor.tokenizer.sep_token_id
+        self._separator = tokenizer.sep_token_id
         self.head = TaskHead(encoder.config.hidden_size)
 
     @property

@@ -25,7 +25,7 @@ from tqnet.training.checkpoint import checkpoints, load_checkpoint, save_checkpo
 from tqnet.training.config import RecipeConfig
 from tqnet.training.data import Batch, QuestionViews
 from tqnet.training.logging import MetricsLog, Pace, peak_memory
-from tqnet.training.optim import build_optimizer, build_schedule
+from tqnet.training.optim import build_optimizer, build_schedule, mark_trained_figures
 from tqnet.training.processes import Interrupted, Signals, any_process, kill_workers, leave_signals_to_the_run
 from tqnet.training.provenance import Provenance
 from tqnet.training.sampler import BatchPlan, LocalBatches
@@ -108,6 +108,8 @@ class TrainingLoop:
             raise ConfigError(f"run.batch_size: {run.batch_size} x accumulate {run.accumulate} leaves no step")
         set_seed(run.seed, device_specific=True)  # from here on, dropout differs between processes
         optimizer = build_optimizer(trained, optim)
+        if isinstance(model, nn.Module):
+            mark_trained_figures(model, optimizer)
         self.schedule = build_schedule(optimizer, optim, self.steps)
         self.clip = optim.clip or math.inf  # the norm is logged either way
         self.trained, self.optimizer = accelerator.prepare(trained, optimizer)

@@ -66,6 +66,14 @@ def build_optimizer(module: nn.Module, config: OptimConfig) -> torch.optim.Optim
     return torch.optim.AdamW(list(groups.values()), lr=config.lr, fused=True)
 
 
+def mark_trained_figures(model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
+    """Note in the configuration of each question encoder of ``model`` if ``optimizer`` trains its visual backbone."""
+    trained = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
+    for module in model.modules():
+        if isinstance(module, QuestionEncoder) and module.config.reads_images:
+            module.config.visual_trained |= any(id(weight) in trained for weight in module.visual.backbone.parameters())
+
+
 def build_schedule(optimizer: torch.optim.Optimizer, config: OptimConfig, steps: int) -> LambdaLR:
     """Build the schedule: linear warm-up, then cosine or linear decay to zero, or constant."""
     warmup = int(config.warmup * steps)

@@ -55,19 +55,22 @@ def start_missing_processes() -> None:
     os.execv(sys.executable, torchrun + sys.orig_argv[1:])
 
 
+def refuse_launched_accumulation() -> None:
+    """Raise ConfigError if the launcher was asked to accumulate gradients, which is for ``run.accumulate`` alone."""
+    count = os.environ.get("ACCELERATE_GRADIENT_ACCUMULATION_STEPS", "1")
+    if words := _launch_words():  # with one process, the launcher does not pass it on
+        count = str(launch_command_parser().parse_args(words).gradient_accumulation_steps or count)
+    if count != "1":
+        raise ConfigError(f"run.accumulate: set it to {count} instead of --gradient_accumulation_steps of the launcher")
+
+
 def launched_precision(setting: Precision) -> Precision:
     """Return ``run.precision``, or the launcher's ``--mixed_precision bf16`` where the setting leaves it open.
 
     Raises:
-        ConfigError: The launcher was asked for something else than the setting, or to accumulate gradients, which it
-            would do beside ``run.accumulate``.
+        ConfigError: The launcher was asked for something else than the setting.
     """
     launched = os.environ.get("ACCELERATE_MIXED_PRECISION", "no")  # "no" is also what a launcher says of itself
-    count = os.environ.get("ACCELERATE_GRADIENT_ACCUMULATION_STEPS", "1")
-    if words := _launch_words():  # a launcher of one process does not pass it on
-        count = str(launch_command_parser().parse_args(words).gradient_accumulation_steps or count)
-    if count != "1":
-        raise ConfigError(f"run.accumulate: set it to {count} instead of --gradient_accumulation_steps of the launcher")
     if launched == "no" or launched == setting:
         return setting
     if launched != "bf16" or setting != "auto":

@@ -22,7 +22,7 @@ from tqnet.augment.view import AugmentConfig, QuestionAugmentation
 from tqnet.config import ConfigError
 from tqnet.evaluation.similar import evaluate_similar
 from tqnet.libraries import precision, quiet
-from tqnet.modeling.build import build_model, text_encoder_for
+from tqnet.modeling.build import build_model
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.model import SAMPLE, TQNetModel, fit_projection
 from tqnet.modeling.processor import TQNetProcessor
@@ -35,7 +35,12 @@ from tqnet.questions.table import hash64
 from tqnet.training.config import DataConfig, RecipeConfig, RunConfig
 from tqnet.training.data import Batch, Item, QuestionViews
 from tqnet.training.optim import freeze_streams
-from tqnet.training.processes import follow_launcher, launched_precision, start_missing_processes
+from tqnet.training.processes import (
+    follow_launcher,
+    launched_precision,
+    refuse_launched_accumulation,
+    start_missing_processes,
+)
 from tqnet.training.sampler import ShuffledBatches
 
 log = logging.getLogger(__name__)
@@ -63,6 +68,7 @@ def start(run: RunConfig) -> Accelerator:
     quiet()
     if run.threads:
         torch.set_num_threads(run.threads)
+    refuse_launched_accumulation()
     run.precision = launched_precision(run.precision)
     chosen = precision(run.precision)
     accelerator = Accelerator(mixed_precision="no" if chosen == "fp32" else chosen)
@@ -153,9 +159,6 @@ def build(config: RecipeConfig, bank: QuestionBank) -> QuestionEncoder:
         ConfigError: The settings do not make a model.
         FileNotFoundError, ImportError: As :func:`tqnet.modeling.build.build_model`.
     """
-    if config.model.text is None and not config.model.start:  # from here on, the run's settings name it
-        sample = bank.select(np.arange(0, len(bank), max(1, len(bank) // 1000)))
-        config.model.text = text_encoder_for(config.model, list(contents(sample)))
     model, _ = build_model(config.model, contents(bank))
     log.info("model: %s", _origin(config.model))
     fitted = config.model.visual_projection == "fitted"
@@ -168,8 +171,6 @@ def build(config: RecipeConfig, bank: QuestionBank) -> QuestionEncoder:
     if freezes and is_untrained(model):
         raise ConfigError("model.visual_norm: frozen, but model.visual starts from random weights")
     freeze_streams(model, config.optim)
-    if model.config.reads_images and config.optim.visual_lr != 0:
-        model.config.visual_trained = True
     model.config.transductive |= not {"valid", "test"}.isdisjoint(bank.column("split"))
     return model
 
