@@ -225,8 +225,8 @@ def may_be_deep(kind: Kind) -> bool:
     return any(text.count(opening) > text.count(closing) for opening, closing in ("{}", "()", "[]"))
 
 
-#: A growth from which a doubling counts as more than linear, and of a length four times as great.
-_MOST_DOUBLED, _MOST_QUADRUPLED = 3.0, 8.0
+#: A growth from which a length four times as great counts as more than linear: a doubling takes 2.8 times as long.
+_MOST_QUADRUPLED = 8.0
 #: Seconds: less cannot be measured; more is enough to be sure, and more than nested groups can take, whose reading ends
 #: at a thousand of them.
 _LEAST, _MOST = 0.02, 4.0
@@ -238,7 +238,7 @@ def is_linear(entry: Entry, kind: Kind, length: int) -> bool:
     """Return whether the time that a function takes grows linearly with a kind of text.
 
     The first two measurements clear nearly all kinds. What remains is measured again, three times at each length, until
-    one doubling is linear or it is long enough to be sure of it.
+    it grows linearly or is long enough to be sure of it.
     """
     short, long = (seconds(entry, kind.text(n)) for n in (length, 4 * length))
     if long < _LEAST or long < _MOST_QUADRUPLED * short:
@@ -246,8 +246,8 @@ def is_linear(entry: Entry, kind: Kind, length: int) -> bool:
     for _ in range(6):
         length *= 2
         # Not three times the same text, which some functions remember.
-        short, long = (min(seconds(entry, kind.text(n - 64 * i)) for i in range(3)) for n in (length, 2 * length))
-        if long < _MOST_DOUBLED * short:
+        short, long = (min(seconds(entry, kind.text(n - 64 * i)) for i in range(3)) for n in (length, 4 * length))
+        if long < _MOST_QUADRUPLED * short:
             return True
         if long > _MOST:
             break
