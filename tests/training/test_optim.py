@@ -63,9 +63,10 @@ def test_schedules(schedule: str, expected: Callable[[np.ndarray], np.ndarray]) 
     assert steps.get_last_lr()[0] == pytest.approx(2 if schedule == "constant" else 0)
 
 
-def test_figures_count_as_trained_once_something_trains_them(tiny_model: TQNetModel) -> None:
-    assert tiny_model.config.visual_trained is False
+@pytest.mark.parametrize("before", [False, None])  # None: of a model that does not say
+def test_figures_count_as_trained_once_something_trains_them(before: bool | None, tiny_model: TQNetModel) -> None:
+    tiny_model.config.visual_trained = before
     mark_trained_figures(tiny_model, build_optimizer(tiny_model.text, OptimConfig()))  # as masked words do
-    assert tiny_model.config.visual_trained is False
+    assert tiny_model.config.visual_trained is before
     mark_trained_figures(tiny_model, build_optimizer(tiny_model, OptimConfig()))
     assert tiny_model.config.visual_trained is True

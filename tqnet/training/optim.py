@@ -71,7 +71,8 @@ def mark_trained_figures(model: nn.Module, optimizer: torch.optim.Optimizer) -> 
     trained = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
     for module in model.modules():
         if isinstance(module, QuestionEncoder) and module.config.reads_images:
-            module.config.visual_trained |= any(id(weight) in trained for weight in module.visual.backbone.parameters())
+            if any(id(weight) in trained for weight in module.visual.backbone.parameters()):
+                module.config.visual_trained = True
 
 
 def build_schedule(optimizer: torch.optim.Optimizer, config: OptimConfig, steps: int) -> LambdaLR:
