@@ -69,10 +69,10 @@ def build_optimizer(module: nn.Module, config: OptimConfig) -> torch.optim.Optim
 def mark_trained_figures(model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
     """Note in the configuration of each question encoder of ``model`` if ``optimizer`` trains its visual backbone."""
     trained = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
-    for module in model.modules():
-        if isinstance(module, QuestionEncoder) and module.config.reads_images:
-            if any(id(weight) in trained for weight in module.visual.backbone.parameters()):
-                module.config.visual_trained = True
+    encoders = [module for module in model.modules() if isinstance(module, QuestionEncoder)]
+    for encoder in encoders:
+        if encoder.config.reads_images and any(id(p) in trained for p in encoder.visual.backbone.parameters()):
+            encoder.config.visual_trained = True
 
 
 def build_schedule(optimizer: torch.optim.Optimizer, config: OptimConfig, steps: int) -> LambdaLR:
