@@ -63,11 +63,8 @@ def main(config: MLMConfig) -> Path:
     model = session.build(config, bank)
     if not isinstance(model, TQNetModel):
         raise ConfigError(f"model: a {model.config.model_type} has no text encoder that words could be masked for")
-    if model.processor.tokenizer.mask_token is None:
-        kind = model.text.config.model_type
-        raise ConfigError(f"model.text: a {kind} has no mask token, so no word can be masked; pre-train it with moco")
 
-    mask = MaskTokens(model.processor.tokenizer, config.mask, config.run.seed)
+    mask = MaskTokens(model.processor, config.mask, config.run.seed)
     loop = TrainingLoop(
         accelerator,
         config,

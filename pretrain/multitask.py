@@ -112,7 +112,7 @@ def main(config: MultiTaskConfig) -> Path:
     heads = {name: class_head(model.config.hidden_size, classes) for name, classes in labels.items()}
     multitask = MultiTaskModel(model, tasks, heads)
     names = [view for view, served in VIEWS.items() if served & tasks.keys()]
-    mask = MaskTokens(model.processor.tokenizer, config.mask, config.run.seed) if "words" in tasks else None
+    mask = MaskTokens(model.processor, config.mask, config.run.seed) if "words" in tasks else None
     views = TaskViews(names, bank, model.processor, config.run.seed, mask, "order" in tasks, solutions)
     loop = TrainingLoop(
         accelerator,

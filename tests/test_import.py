@@ -1,12 +1,16 @@
-"""Every module can be the first that is imported, and the Auto classes know TQ-Net after ``import tqnet``."""
+"""Every module of the models can be imported first, and the Auto classes know TQ-Net after ``import tqnet``."""
 
 import os
+import pkgutil
 import subprocess
 import sys
 
 import pytest
 
+import tqnet.modeling
+
 FIRST_IMPORTS = (
+    *(f"import tqnet.modeling.{module.name}" for module in pkgutil.iter_modules(tqnet.modeling.__path__)),
     "from tqnet import TQNetProcessor",
     "import tqnet.training.data",
     "import tqnet; from transformers import AutoConfig; AutoConfig.for_model('quesnet')",

@@ -207,7 +207,7 @@ def multitask(accelerator: Accelerator, folder: str, bank: QuestionBank) -> dict
     still(module)
     trained = accelerator.prepare(module)
     losses = TaskLosses(accelerator, tasks, bank, labels, solutions, model.config.max_images, 0.1)
-    mask = MaskTokens(model.processor.tokenizer, 0.15, seed=0)
+    mask = MaskTokens(model.processor, 0.15, seed=0)
     names = ("content", "segments", "solution")
     views = TaskViews(names, bank, model.processor, 0, mask, True, solutions)
     for _ in range(2):

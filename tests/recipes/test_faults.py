@@ -83,7 +83,7 @@ def test_errors_of_a_recipe_name_its_settings(
             "0 leaves nothing to train",
         ),
         ("finetune.similar", ["model.visual_norm=frozen"], r"^model\.visual_norm: frozen, but .* random weights"),
-        ("finetune.similar", ["model.visual=lite1"], r"^model\.visual: 'lite1' is neither lite0 or lite2 nor"),
+        ("finetune.similar", ["model.visual=lite1"], r"^model\.visual: 'lite1' is not lite0, lite2 or"),
         ("pretrain.autoencoder", ["model.visual=null"], r"^model\.visual: .*reads no figures"),
         ("pretrain.mlm", ["model.start=/nowhere"], r"^model\.start: /nowhere: no model here"),
         ("pretrain.mlm", ["model.max_length=9000"], r"^model\.max_length: 9000"),

@@ -10,13 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tokenizers import Tokenizer, models
 from torch.utils.data import DataLoader
+from transformers import PreTrainedTokenizerFast
 
 from tqnet.augment.view import AugmentConfig, QuestionAugmentation
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.model import TQNetModel
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import QuestionBank
+from tqnet.text.vocabulary import continuing_pieces
 from tqnet.training.data import IGNORED, Batch, Item, MaskTokens, QuestionViews, split_questions
 from tqnet.training.sampler import LocalBatches, ShuffledBatches, key_permutation
 from tqnet.training.session import content_hashes, sort_lengths
@@ -127,7 +130,7 @@ def masked(
 ) -> tuple[Batch, torch.Tensor]:
     """A masked batch, and its ids before."""
     plain = QuestionViews(bank, processor, seed, read_images=False)
-    prepare = MaskTokens(processor.tokenizer, share, seed)
+    prepare = MaskTokens(processor, share, seed)
     batch = plain.collate([plain[item] for item in items])
     before = batch.inputs["input_ids"].clone()
     after = prepare(batch, items)
@@ -176,3 +179,30 @@ def test_masks_depend_on_seed_epoch_and_question_alone(processor: TQNetProcessor
     assert first[(0, 5, 0)] == other[(0, 5, 0)]
     assert other[(0, 7, 0)] != other[(1, 7, 0)]
     assert first[(0, 7, 0)] != mask_of([(0, 7, 0)], seed=1)[(0, 7, 0)]
+
+
+@pytest.mark.parametrize(
+    ("family", "pieces", "whole"),
+    [
+        ("xlm-roberta", ["▁un", "believ", "able", "求", "▁#", "##"], [True, False, False, True, True, True]),
+        ("bert", ["un", "##believ", "##able", "求", "#"], [True, False, False, True, True]),
+        ("roberta", ["Ġun", "believ", "able", "æ±Ĥ", "éĿ¢"], [True, False, False, True, True]),
+    ],
+)
+def test_words_of_every_tokenizer(family: str, pieces: list[str], whole: list[bool]) -> None:
+    model: Any = {
+        "xlm-roberta": lambda: models.Unigram([("<unk>", 0.0), *((piece, -1.0) for piece in pieces)], 0),
+        "bert": lambda: models.WordPiece({piece: i for i, piece in enumerate(["[UNK]", *pieces])}, unk_token="[UNK]"),
+        "roberta": lambda: models.BPE({piece: i for i, piece in enumerate(["<s>", *pieces])}, []),
+    }[family]()
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(model))
+    continuing = continuing_pieces(tokenizer)
+    assert [tokenizer.convert_tokens_to_ids(piece) not in continuing for piece in pieces] == whole
+
+
+def test_the_prompt_is_not_masked(build_tiny: Callable[..., TQNetModel], sample_bank: QuestionBank) -> None:
+    processor = build_tiny(prompt="find the ").processor
+    batch, _ = masked(processor, sample_bank, [(0, i, 0) for i in range(100)], share=0.9)
+    count = len(processor.tokenizer.tokenize("find the"))
+    assert not (batch.extras["labels"][:, : count + 1] != IGNORED).any()
+    assert (batch.extras["labels"][:, count + 1] != IGNORED).any()

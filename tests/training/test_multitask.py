@@ -47,7 +47,7 @@ def views_of(
 ) -> Batch:
     """A batch of ``QUESTIONS``; a ``share`` above 0 masks words."""
     bank = QuestionBank.from_questions(QUESTIONS)
-    mask = MaskTokens(processor.tokenizer, share, 0) if share else None
+    mask = MaskTokens(processor, share, 0) if share else None
     prepare = TaskViews(NAMES, bank, processor, 0, mask, True, Solutions.from_bank(bank, processor, 4))
     views = QuestionViews(bank, processor, 0, prepare=prepare, read_images=False)
     return views.collate([views[epoch, row, 0] for row in rows])

@@ -193,7 +193,8 @@ class _Tokenizer:
 
         self._tokenizer, self._spells, self._legible = tokenizer, spells, Legible(tokenizer)
         unknown = getattr(tokenizer.model, "unk_token", None)
-        self.unk_token_id = None if unknown is None else tokenizer.token_to_id(unknown)
+        number = getattr(tokenizer.model, "unk_id", None)  # SentencePiece
+        self.unk_token_id = number if unknown is None else tokenizer.token_to_id(unknown)
 
     def __call__(self, texts: list[str], **_: Any) -> dict[str, list[list[int]]]:
         from tqnet.text.vocabulary import spell

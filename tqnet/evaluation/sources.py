@@ -43,7 +43,7 @@ class Encoding:
 
 
 def open_source(source: str, max_length: int | None = None) -> QuestionEncoder:
-    """Load a trained folder, or with ``encoder:NAME`` an off-the-shelf text encoder (mean of its tokens).
+    """Load a trained folder, or with ``encoder:NAME`` an off-the-shelf text encoder (pooled as its files say).
 
     Raises:
         FileNotFoundError: The folder holds no model.

@@ -218,7 +218,7 @@ def model_facts(folder: Path) -> dict[str, Any]:
     unlabelled questions of valid and test. What cannot be read is None.
     """
     config, processor = _json(folder / "config.json"), _json(folder / "processor_config.json")
-    text = config.get("text_config") or {}
+    text = _in_bert_terms(config.get("text_config") or {})
     visual = config.get("visual_backbone") if config.get("fusion") != "none" else None
     shape = f"{text.get('num_hidden_layers')} layers of {text.get('hidden_size')}"
     return {
@@ -233,6 +233,16 @@ def model_facts(folder: Path) -> dict[str, Any]:
         "image_size": config.get("image_size"),
         "transductive": config.get("transductive"),
     }
+
+
+def _in_bert_terms(text: dict[str, Any]) -> dict[str, Any]:
+    """Return a text encoder's settings with BERT's names for its sizes, such as DistilBERT's ``dim``."""
+    from transformers import CONFIG_MAPPING
+
+    if text.get("model_type") not in CONFIG_MAPPING:
+        return text
+    names = CONFIG_MAPPING[text["model_type"]].attribute_map
+    return text | {name: text.get(theirs) for name, theirs in names.items() if name not in text}
 
 
 def _json(file: Path) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from tqnet.modeling.pretrained import (
 )
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.modeling.quesnet import QuesNetModel
-from tqnet.modeling.settings import ModelConfig
+from tqnet.modeling.settings import BESIDE_START, ModelConfig
 from tqnet.modeling.text_encoders import (
     is_causal,
     load_text_encoder,
@@ -49,9 +49,6 @@ log = logging.getLogger(__name__)
 #: Text encoders with random weights and a vocabulary learnt from the bank.
 _LEARNT = ("scratch", "gru")
 
-#: Settings allowed together with ``start``.
-_BESIDE_START = ("start", "architecture", "visual_start", "visual_projection", "vocabulary", "dropout")
-
 #: Texts by which the language of a bank is told, and the share of Chinese ones that makes it Chinese or mixed.
 _SAMPLE, _CHINESE = 1000, 0.02
 
@@ -62,7 +59,7 @@ RANKER = "cross_encoder.json"
 def build_model(config: ModelConfig, texts: Iterable[str]) -> tuple[QuestionEncoder, TQNetProcessor]:
     """Build the model and processor from ``config``; ``texts`` tell its language and vocabulary.
 
-    ``config.text`` is set if it was left open, so that what is saved with a run names the encoder.
+    Sets ``config.text`` and ``config.pooling`` if they were left open, so that what is saved with a run names them.
 
     Raises:
         FileNotFoundError: A configured folder does not exist.
@@ -169,7 +166,7 @@ def _check_beside_start(config: ModelConfig, architecture: str) -> None:
     if config.architecture not in (None, architecture):
         start = f"model.start={config.start} is {architecture}"
         raise ConfigError(f"model.architecture: {config.architecture}, but {start}")
-    changed = [f.name for f in fields(config) if f.name not in _BESIDE_START and getattr(config, f.name) != f.default]
+    changed = [f.name for f in fields(config) if f.name not in BESIDE_START and getattr(config, f.name) != f.default]
     if changed:
         names = ", ".join(f"model.{name}" for name in changed)
         raise ConfigError(f"{names}: fixed by model.start={config.start}, so it cannot be set beside it")
@@ -183,10 +180,13 @@ def _check_length(config: ModelConfig, encoder: PreTrainedModel) -> None:
 
 def _fit_vocabulary(model: QuestionEncoder, config: ModelConfig, texts: Iterable[str]) -> None:
     """Make the vocabulary of a trained model whole, or fit it to other texts."""
-    if config.vocabulary and (origin := model.config.vocabulary_of):
-        restore_vocabulary(model)
-        if config.vocabulary == "bank":
-            cut_vocabulary(model, texts, origin)
+    origin = model.config.vocabulary_of
+    if config.vocabulary == "bank" and origin is None:
+        raise ConfigError("model.vocabulary: bank, but model.start has a whole one; cut it where the model is made")
+    if config.vocabulary and origin:
+        restore_vocabulary(model, origin)
+    if config.vocabulary == "bank" and origin:
+        cut_vocabulary(model, texts, origin)
 
 
 def _take_visual_stream(model: QuestionEncoder, folder: str) -> None:
@@ -212,8 +212,8 @@ def _new_model(config: ModelConfig, texts: Iterable[str]) -> QuestionEncoder:
     if config.architecture == "quesnet":
         model: QuestionEncoder = _new_quesnet(config, shape, encoder)
     else:
-        pooling = config.pooling or ("tokens" if text in _LEARNT else pooling_of(text))
-        model = _new_tqnet(config, shape, encoder, pooling)
+        config.pooling = config.pooling or ("tokens" if text in _LEARNT else pooling_of(text))
+        model = _new_tqnet(config, shape, encoder)
     if trained_on_images and model.config.reads_images:
         model.visual.backbone.load_state_dict(image_weights(str(config.visual), config.image_size))
     if model.config.reads_images:
@@ -237,9 +237,7 @@ def _new_model(config: ModelConfig, texts: Iterable[str]) -> QuestionEncoder:
     return model
 
 
-def _new_tqnet(
-    config: ModelConfig, shape: PretrainedConfig, encoder: PreTrainedModel | None, pooling: str
-) -> TQNetModel:
+def _new_tqnet(config: ModelConfig, shape: PretrainedConfig, encoder: PreTrainedModel | None) -> TQNetModel:
     model = TQNetModel(
         TQNetConfig(
             text_config=shape,
@@ -249,7 +247,7 @@ def _new_tqnet(
             fusion=config.fusion,
             fusion_layers=config.fusion_layers,
             fusion_heads=config.fusion_heads or shape.num_attention_heads,
-            pooling=pooling,
+            pooling=config.pooling or "tokens",
             max_images=config.max_images,
         )
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from torch.nn import functional as F
 
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.model import TQNetModel
+from tqnet.modeling.text_encoders import first_position
 
 #: Contrastive stream -> model output.
 STREAM_OUTPUTS = {"fused": "embedding", "text": "text_embedding", "visual": "visual_embedding"}
@@ -146,21 +148,26 @@ class EmbeddingAugmentation:
     """
 
     def __init__(self, model: TQNetModel, kinds: Sequence[str], rate: float):
-        embeddings = getattr(model.text, "embeddings", None)
+        embeddings, kind = getattr(model.text, "embeddings", None), model.text.config.model_type
         if not isinstance(embeddings, nn.Module):
-            raise ValueError(f"a text encoder {model.text.config.model_type} has no layer of embeddings to change")
+            raise ValueError(f"a text encoder {kind} has no layer of embeddings to change")
+        self._inputs = inspect.signature(embeddings.forward)
+        if "shuffle" in kinds and "position_ids" not in self._inputs.parameters:
+            raise ValueError(f"a text encoder {kind} adds no positions to its embeddings that could be shuffled")
         self.kinds, self.rate, self._padding = kinds, rate, model.text.config.pad_token_id
+        self._first = first_position(model.text)
         embeddings.register_forward_pre_hook(self._positions, with_kwargs=True)
         embeddings.register_forward_hook(self._cut)
 
     def _positions(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not module.training or "shuffle" not in self.kinds:
             return None
-        real = kwargs["input_ids"] != self._padding
+        inputs = self._inputs.bind(*args, **kwargs).arguments
+        real = inputs["input_ids"] != self._padding
         # Real tokens draw lower numbers than padding, so argsort permutes them and keeps them first.
         order = (torch.rand(real.shape, device=real.device) + 2 * ~real).argsort(1)
-        first = getattr(module, "padding_idx", -1) + 1  # RoBERTa's positions start after padding_idx
-        return args, {**kwargs, "position_ids": order + first}
+        inputs |= {"position_ids": order + self._first}
+        return (), {**inputs.pop("kwargs", {}), **inputs}
 
     def _cut(self, module: nn.Module, args: tuple[Any, ...], embedded: Tensor) -> Tensor:
         if not module.training:

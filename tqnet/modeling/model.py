@@ -179,7 +179,8 @@ class TQNetModel(QuestionEncoder):
         if self.config.pooling == "first":
             return text[:, 0]
         if self.config.pooling == "last":
-            return text[torch.arange(len(text), device=text.device), mask.sum(1) - 1]
+            last = (mask.sum(1) - 1).view(-1, 1, 1).expand(-1, 1, text.shape[2])
+            return text.gather(1, last).squeeze(1)
         return masked_mean(text, mask)
 
 

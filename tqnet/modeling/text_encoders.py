@@ -8,24 +8,19 @@ from __future__ import annotations
 
 import inspect
 import json
+import logging
 from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from transformers import (
-    MODEL_FOR_TEXT_ENCODING_MAPPING,
-    MODEL_MAPPING,
-    AutoConfig,
-    AutoTokenizer,
-    PretrainedConfig,
-    PreTrainedModel,
-    PreTrainedTokenizerBase,
-)
+from transformers import AutoConfig, AutoTokenizer, PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.utils import cached_file
 
 from tqnet.config import ConfigError
 from tqnet.modeling.pretrained import text_encoder_path
+
+log = logging.getLogger(__name__)
 
 #: How the states of a text's tokens become its vector: their mean, or the first or last one.
 Pooling = Literal["tokens", "first", "last"]
@@ -80,8 +75,13 @@ def pooling_of(name: str) -> Pooling:
         return "tokens"
     with open(file, encoding="utf-8") as text:
         settings = json.load(text)
-    chosen = [settings.get("pooling_mode"), *(name for name in _POOLINGS if settings.get(name) is True)]
-    return next((_POOLINGS[name] for name in chosen if name in _POOLINGS), "tokens")
+    modes = [mode for mode, chosen in settings.items() if mode.startswith("pooling_mode_") and chosen is True]
+    if isinstance(settings.get("pooling_mode"), str):
+        modes = [settings["pooling_mode"]]
+    if len(modes) != 1 or modes[0] not in _POOLINGS:
+        log.warning("model.pooling: the mean of all tokens, since %s pools by %s", name, ", ".join(modes) or "nothing")
+        return "tokens"
+    return _POOLINGS[modes[0]]
 
 
 def most_tokens(encoder: PreTrainedModel) -> int | None:
@@ -126,9 +126,13 @@ def beside_words(encoder: PreTrainedModel, input_ids: Tensor, visual: int) -> di
 
 
 def _class_of(config: PretrainedConfig) -> Any:
+    # Not at import: these make tqnet register its models, which need this module.
+    from transformers import MODEL_FOR_TEXT_ENCODING_MAPPING, MODEL_MAPPING
+
     for mapping in (MODEL_FOR_TEXT_ENCODING_MAPPING, MODEL_MAPPING):
         if type(config) in mapping:
-            kind = mapping[type(config)]
+            kind: Any = mapping[type(config)]
+            kind = kind[0] if isinstance(kind, tuple) else kind  # Funnel has two
             break
     else:
         raise ConfigError(f"model.text: transformers knows no model of {config.model_type}")

@@ -45,28 +45,24 @@ def cut_vocabulary(model: QuestionEncoder, texts: Iterable[str], origin: str) ->
         used.update(*(encoding.ids for encoding in encodings))
     kept.update(tokenizer.convert_ids_to_tokens(sorted(used)))
     whole = len(tokenizer)
-    _take(model, _with_pieces(tokenizer, kept), {})
+    _replace_tokenizer(model, _with_pieces(tokenizer, kept), {})
     log.info("model.vocabulary: %d of %d pieces kept", len(model.processor.tokenizer), whole)
     model.config.vocabulary_of = origin
 
 
-def restore_vocabulary(model: QuestionEncoder) -> None:
-    """Give a model whose vocabulary was cut the whole one again; pieces that it lacks are as they were at its start.
+def restore_vocabulary(model: QuestionEncoder, origin: str) -> None:
+    """Give a model whose vocabulary was cut the whole one again; pieces that it lacks are those of ``origin``.
 
     Raises:
-        ConfigError: It was not cut.
-        FileNotFoundError, ImportError, OSError: The text encoder that it started from is not to be had.
+        FileNotFoundError, ImportError, OSError: The text encoder cannot be loaded.
     """
-    origin = model.config.vocabulary_of
-    if origin is None:
-        raise ConfigError("model.vocabulary: the model has the whole one")
     whole, encoder = load_text_encoder(origin)
     rows = dict(zip(*_by_id(whole), strict=True))
     embedding = word_embeddings(encoder).weight.detach()
     ours = model.processor.tokenizer
     added = [token for token in ours.added_tokens_decoder.values() if token.content not in rows]
     whole.add_tokens(added)
-    _take(model, whole, {token: embedding[row] for token, row in rows.items()})
+    _replace_tokenizer(model, whole, {token: embedding[row] for token, row in rows.items()})
     model.config.vocabulary_of = None
 
 
@@ -91,14 +87,18 @@ def _with_pieces(tokenizer: PreTrainedTokenizerBase, kept: Collection[str]) -> P
         pieces = [piece for piece in sorted(model["vocab"], key=model["vocab"].get) if piece in kept]
         model["vocab"] = {piece: number for number, piece in enumerate(pieces)}
     else:
-        raise ConfigError(f"model.vocabulary: bank, but the encoder's pieces are merged of others ({model['type']})")
+        raise ConfigError(f"model.vocabulary: bank, but the encoder merges its pieces from others ({model['type']})")
     numbers = {piece: number for number, piece in enumerate(dict.fromkeys([*pieces, *added]))}
     for token in state["added_tokens"]:
         token["id"] = numbers[token["content"]]
     _renumber(state["post_processor"], numbers)
-    special = {name: str(token) for name, token in tokenizer.special_tokens_map.items()}
+    special = {name: str(token) for name, token in tokenizer.special_tokens_map.items() if isinstance(token, str)}
+    extra = [token for token in tokenizer.all_special_tokens if token not in special.values()]
     return PreTrainedTokenizerFast(
-        tokenizer_object=Tokenizer.from_str(json.dumps(state)), model_max_length=tokenizer.model_max_length, **special
+        tokenizer_object=Tokenizer.from_str(json.dumps(state)),
+        model_max_length=tokenizer.model_max_length,
+        extra_special_tokens=extra,
+        **special,
     )
 
 
@@ -116,11 +116,11 @@ def _renumber(node: Any, numbers: dict[str, int]) -> None:
             _renumber(item, numbers)
 
 
-def _take(model: QuestionEncoder, tokenizer: PreTrainedTokenizerBase, others: dict[str, Tensor]) -> None:
+def _replace_tokenizer(model: QuestionEncoder, tokenizer: PreTrainedTokenizerBase, others: dict[str, Tensor]) -> None:
     """Give the model a tokenizer, and the embeddings of its tokens: its own, or those of ``others``."""
     before, weight = model.processor.tokenizer, model.get_input_embeddings().weight.detach().clone()
     if tokenizer.pad_token_id != before.pad_token_id:
-        raise ConfigError("model.vocabulary: the encoder's token of padding would move, and its positions with it")
+        raise ConfigError("model.vocabulary: bank, but the id of the padding token would change")
     known = dict(zip(*_by_id(before), strict=True))
     tokens, _ = _by_id(tokenizer)
     # mean_resizing would draw random rows, for nothing.

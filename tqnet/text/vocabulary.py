@@ -142,12 +142,13 @@ def continuing_pieces(tokenizer: PreTrainedTokenizerBase) -> list[int]:
     without that mark, but not Chinese characters, each of which is a word.
     """
     added, pieces = tokenizer.get_added_vocab(), tokenizer.get_vocab()
-    if any(piece.startswith("##") for piece in pieces):
-        return [number for piece, number in pieces.items() if piece.startswith("##")]
+    if prefix := getattr(tokenizer.backend_tokenizer.model, "continuing_subword_prefix", None):
+        return [number for piece, number in pieces.items() if piece.startswith(prefix)]
+    of_bytes = any(piece.startswith("Ġ") for piece in pieces)  # there, what is no ASCII stands for bytes
     return [
         number
         for piece, number in pieces.items()
-        if piece[:1].isalpha() and piece not in added and not (piece[0] == "Ġ" or is_chinese(piece[0]))
+        if piece[:1].isalpha() and piece not in added and not (is_chinese(piece) or (of_bytes and not piece.isascii()))
     ]
 
 
@@ -168,7 +169,9 @@ def learn_tokens(
         spelt = spell(fold(text))
         commands.update(_COMMAND.findall(spelt))
         characters.update(character for character in spelt if ord(character) > 127)
-    lacking = Counter({c: n for c, n in characters.items() if tokenizer.tokenize(c) == [tokenizer.unk_token]})
+    ids = tokenizer(list(characters), add_special_tokens=False)["input_ids"] if characters else []
+    unknown = {character for character, pieces in zip(characters, ids, strict=True) if tokenizer.unk_token_id in pieces}
+    lacking = Counter({character: n for character, n in characters.items() if character in unknown})
     known = tokenizer.get_vocab()
     counted = Counter({c: n for c, n in (commands + lacking).items() if n >= min_count and c not in known})
     ranked = sorted(counted, key=lambda token: (-counted[token], token))

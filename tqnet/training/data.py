@@ -11,9 +11,9 @@ import numpy as np
 import torch
 from torch import Tensor
 from torch.utils.data import Dataset
-from transformers import PreTrainedTokenizerBase
 
 from tqnet.augment.view import QuestionAugmentation
+from tqnet.config import ConfigError
 from tqnet.modeling.encoder import Parts
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import Question, QuestionBank
@@ -143,8 +143,13 @@ class MaskTokens:
     is a word and never masked in part.
     """
 
-    def __init__(self, tokenizer: PreTrainedTokenizerBase, share: float, seed: int):
+    def __init__(self, processor: TQNetProcessor, share: float, seed: int):
+        tokenizer = processor.tokenizer
+        if tokenizer.mask_token is None:
+            raise ConfigError("model.text: the encoder has no mask token, so no word can be masked; moco needs none")
         self.share, self.seed = share, seed
+        # A text's first tokens: the mark of its beginning and the prompt.
+        self.prompt = len(tokenizer.backend_tokenizer.encode(processor.prompt.rstrip()).ids) - 1
         self.mask_id = tokenizer.mask_token_id
         self.continues, self.special = np.zeros((2, len(tokenizer)), dtype=bool)
         self.continues[continuing_pieces(tokenizer)] = True
@@ -163,10 +168,12 @@ class MaskTokens:
         # Seeded per question and epoch, so independent of the batch.
         rng = np.random.default_rng([self.seed, *item])
         word = np.cumsum(~self.continues[ids])
-        words = np.unique(word[~self.special[ids]])
+        fixed = self.special[ids]
+        fixed[: self.prompt] = True
+        words = np.unique(word[~fixed])
         if len(words):
             count = max(1, round(self.share * len(words)))
-            chosen = np.isin(word, rng.choice(words, count, replace=False)) & ~self.special[ids]
+            chosen = np.isin(word, rng.choice(words, count, replace=False)) & ~fixed
             labels[chosen] = ids[chosen]
             fate = rng.random(len(ids))
             masked[chosen & (fate < 0.8)] = self.mask_id

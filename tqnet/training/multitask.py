@@ -14,11 +14,13 @@ from accelerate import Accelerator
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from tqnet.config import ConfigError
 from tqnet.losses.contrastive import in_batch_infonce
 from tqnet.losses.prediction import masked_token_prediction, soft_label_classification
 from tqnet.modeling.heads import MaskedTokenHead
 from tqnet.modeling.model import TQNetModel
 from tqnet.modeling.processor import TQNetProcessor
+from tqnet.modeling.text_encoders import is_causal
 from tqnet.questions import Question, QuestionBank
 from tqnet.questions.table import hash64
 from tqnet.text.sentences import halved, halves
@@ -155,6 +157,9 @@ class MultiTaskModel(nn.Module):
     def __init__(self, model: TQNetModel, tasks: Collection[str], heads: Mapping[str, nn.Module]):
         super().__init__()
         self.model, tasks = model, {*tasks}
+        if "order" in tasks and is_causal(model.text):
+            kind = model.text.config.model_type
+            raise ConfigError(f"tasks: order reads the first token, and that of a {kind}, a decoder, sees no other")
         width = model.config.hidden_size
         self.words = MaskedTokenHead(width, model.get_input_embeddings()) if "words" in tasks else None
         #: ALBERT's sentence-order head, on the first token's state.

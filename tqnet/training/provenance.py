@@ -21,6 +21,7 @@ from yaml import YAMLError
 from tqnet.config import ConfigError, save_config
 from tqnet.files import content_digest
 from tqnet.libraries import machine, precision
+from tqnet.modeling.settings import BESIDE_START
 from tqnet.questions import QuestionBank
 
 _LIBRARIES = ("tqnet", "torch", "torchvision", "transformers", "timm", "accelerate", "albumentations", "datasets")
@@ -69,7 +70,7 @@ class Provenance:
             return
         # Settings unknown to an older version had today's defaults.
         known = flat(asdict(type(self.config)())) | dict(before)
-        names = sorted(before.keys() | self.identity.keys())
+        names = sorted(name for name in before.keys() | self.identity.keys() if not _fixed(name, self.identity))
         values = [(name, known.get(name), self.identity.get(name)) for name in names]
         differing = [f"{name}: {old!r} before, {new!r} now" for name, old, new in values if old != new]
         if differing:
@@ -123,7 +124,7 @@ def lasting(settings: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         FileNotFoundError: A configured file or folder does not exist; the message names the setting.
     """
-    kept = {name: value for name, value in settings.items() if name not in _FREE}
+    kept = {name: value for name, value in settings.items() if name not in _FREE and not _fixed(name, settings)}
     for name in _BY_CONTENT:
         paths = settings.get(name)
         if not paths or (name == "model.text" and not Path(paths).is_dir()):  # the name of an encoder
@@ -136,6 +137,12 @@ def lasting(settings: Mapping[str, Any]) -> dict[str, Any]:
     if "run.precision" in settings:
         kept["run.precision"] = precision(settings["run.precision"])  # auto depends on the machine
     return kept
+
+
+def _fixed(name: str, settings: Mapping[str, Any]) -> bool:
+    """Return whether the trained model that a run starts from has this setting, whatever a version's default is."""
+    section, _, setting = name.partition(".")
+    return section == "model" and bool(settings.get("model.start")) and setting not in BESIDE_START
 
 
 def flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
