@@ -145,6 +145,15 @@ def test_a_setting_that_is_new_was_at_its_default(tiny_bank: QuestionBank, start
         Provenance(Config(model=now.config.model, temperature=0.2), tiny_bank).check(before, "here")
 
 
+def test_a_run_of_before_goes_on_whatever_the_defaults_of_its_models_are(tiny_bank: QuestionBank, start: Path) -> None:
+    started = provenance(tiny_bank, start)
+    started.check({**started.identity, "model.text": "minilm", "model.max_length": 64}, "here")
+    new = Provenance(Config(model=ModelConfig(text="minilm", pooling="tokens")), tiny_bank)
+    new.check({**new.identity, "model.text": None, "model.pooling": None}, "here")
+    with pytest.raises(ConfigError, match=r"model\.text: 'me5' before, 'minilm' now"):
+        new.check({**new.identity, "model.text": "me5"}, "here")
+
+
 def test_what_a_run_starts_from_is_known_by_its_content(tiny_bank: QuestionBank, start: Path) -> None:
     before = provenance(tiny_bank, start).identity
     (start / "README.md").write_text("says nothing that a run depends on")

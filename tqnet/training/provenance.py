@@ -39,6 +39,10 @@ _BY_CONTENT = (
 )
 
 
+#: Settings that building the model fills in from the bank and the encoder.
+_LEFT_OPEN = {"model.text", "model.pooling"}
+
+
 @dataclass(frozen=True)
 class Provenance:
     """A recipe's settings and its training questions."""
@@ -72,7 +76,11 @@ class Provenance:
         known = flat(asdict(type(self.config)())) | dict(before)
         names = sorted(name for name in before.keys() | self.identity.keys() if not _fixed(name, self.identity))
         values = [(name, known.get(name), self.identity.get(name)) for name in names]
-        differing = [f"{name}: {old!r} before, {new!r} now" for name, old, new in values if old != new]
+        differing = [
+            f"{name}: {old!r} before, {new!r} now"
+            for name, old, new in values
+            if old != new and not (name in _LEFT_OPEN and None in (old, new))
+        ]
         if differing:
             raise ConfigError(
                 f"{checkpoint} is of another run, so run.resume=true cannot go on with it: " + "; ".join(differing)
