@@ -21,7 +21,7 @@ from tqnet.config import ConfigError, Count, parse_config, section, settings
 from tqnet.evaluation.metrics import micro_f1
 from tqnet.evaluation.probe import decide, probabilities
 from tqnet.hub.card import write_card
-from tqnet.libraries import precision
+from tqnet.libraries import precision, to_device
 from tqnet.losses.prediction import concept_classification
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.questions import KnowledgeHierarchy
@@ -119,10 +119,9 @@ def main(config: KnowledgeConfig) -> Path:
         evaluate=validation if validation.levels else None,
     )
     for batch in loop:
-        index = batch.index.cpu().numpy()
         losses = {}
         for labels, logits in zip(levels, loop.trained(**batch.inputs), strict=True):
-            concepts = torch.from_numpy(labels.indicators(index)).to(loop.device)
+            concepts = to_device(labels.indicators(batch.index.numpy()), loop.device)
             loss = concept_classification(logits, concepts, labels.multi_label)
             losses[f"level_{labels.level}"] = weight_of_mean(accelerator, concepts.any(1).sum()) * loss
         loop.step(torch.stack(list(losses.values())).mean(), {name: loss.detach() for name, loss in losses.items()})

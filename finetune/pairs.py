@@ -20,7 +20,7 @@ from torch.nn import functional as F
 
 from tqnet.config import ConfigError, Count, ShareBelowOne, parse_config, section, settings
 from tqnet.hub.card import write_card
-from tqnet.libraries import precision
+from tqnet.libraries import precision, to_device
 from tqnet.modeling.pairs import PairClassifier
 from tqnet.questions import QuestionBank
 from tqnet.questions.pairs import LabelledPair, read_labelled_pairs
@@ -119,7 +119,7 @@ def main(config: PairsConfig) -> Path:
     )
     vectors = bank_vectors(classifier, bank, loop.device, precision(config.run.precision)) if known else None
     for batch in loop:
-        first = batch.views[0] if vectors is None else vectors[batch.index]
+        first = batch.views[0] if vectors is None else vectors[to_device(batch.index, loop.device)]
         logits = loop.trained(first, batch.views[1], batch.extras["features"])
         relation = batch.extras["relation"]
         loop.step(F.cross_entropy(logits, relation), {"accuracy": (logits.argmax(-1) == relation).float().mean()})

@@ -21,9 +21,11 @@ from torch.nn import functional as F
 from tqnet.augment.view import AugmentConfig
 from tqnet.config import Count, CountOrZero, NonNegative, Positive, ShareBelowOne, parse_config, section, settings
 from tqnet.hub.card import write_card
+from tqnet.libraries import to_device
 from tqnet.losses.contrastive import draw_pairs, even_odds, pair_logistic, supervised_contrastive
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.heads import Projector
+from tqnet.modeling.lengths import Lengths
 from tqnet.training import session
 from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
 from tqnet.training.contrast import embed_in_chunks
@@ -86,10 +88,11 @@ class SimilarityModel(nn.Module):
         """Encode a packed batch (see :meth:`TQNetModel.forward`) into unit vectors [b, h], projected if set."""
         return F.normalize(self.projector(embed_in_chunks(self.model, batch, self.chunk)).float(), dim=-1)
 
-    def parts(self, text: Tensor, visual: Tensor) -> tuple[Tensor, ...]:
-        """Split rows into parts within chunks (`tqnet.modeling.encoder.Parts`)."""
-        chunks = torch.arange(len(text), device=text.device).split(self.chunk or len(text))
-        return tuple(rows[part] for rows in chunks for part in self.model.parts(text[rows], visual[rows]))
+    def parts(self, lengths: Lengths) -> list[np.ndarray]:
+        """Split rows into parts within chunks (`tqnet.modeling.lengths.Parts`)."""
+        size = self.chunk or len(lengths)
+        chunks = [np.arange(len(lengths))[start : start + size] for start in range(0, len(lengths), size)]
+        return [rows[part] for rows in chunks for part in self.model.parts(lengths[rows])]
 
 
 def main(config: SimilarConfig) -> Path:
@@ -122,25 +125,26 @@ def main(config: SimilarConfig) -> Path:
     )
     for batch in loop:
         features = gather_with_own_gradient(accelerator, loop.trained(**batch.inputs))
-        index = accelerator.gather(batch.index).cpu().numpy()
-        similar = torch.from_numpy(similarity.matrix(index)).to(loop.device)
+        matrix = similarity.matrix(batch.everywhere)
+        similar = to_device(matrix, loop.device)
         if config.objective == "scl":
             loss = supervised_contrastive(features, similar, config.temperature, config.denominator)
         else:
             seed = int(np.random.SeedSequence([config.run.seed, loop.micro]).generate_state(1)[0])
             generator = torch.Generator().manual_seed(seed)
-            left, right, label = draw_pairs(similar.cpu(), generator)
-            pairs = features[left], features[right], label.to(loop.device)
+            left, right, label = draw_pairs(torch.from_numpy(matrix), generator)
+            left, right, label = (to_device(rows, loop.device) for rows in (left, right, label))
+            pairs = features[left], features[right], label
             if loop.micro == 0 and config.bias is None:
                 with torch.no_grad():
                     similarity_model.bias.copy_(even_odds(*pairs, similarity_model.scale))
             loss = pair_logistic(*pairs, similarity_model.scale, similarity_model.bias)
         if concepts is not None:
-            same_concept = torch.from_numpy(concepts.matrix(index)).to(loop.device)
+            same_concept = to_device(concepts.matrix(batch.everywhere), loop.device)
             loss = loss + config.concept_weight * supervised_contrastive(
                 features, same_concept, config.temperature, config.denominator
             )
-        loop.step(loss, {"positives": similar.sum() / 2})
+        loop.step(loss, {"positives": float(matrix.sum()) / 2})
     return loop.finish(write_card)
 
 

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from tqnet.augment.view import AugmentConfig
 from tqnet.config import ConfigError, Count, parse_config, section, settings
 from tqnet.hub.card import write_card
+from tqnet.libraries import to_device
 from tqnet.losses.contrastive import cross_modal_infonce
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.heads import ContrastiveEncoder
@@ -97,7 +98,7 @@ def main(config: CLIPConfig) -> Path:
     for batch in loop:
         vectors = loop.trained(**batch.inputs)
         text, visual = (gather_with_own_gradient(accelerator, vectors[stream]) for stream in ("text", "visual"))
-        index = accelerator.gather(batch.index)
+        index = to_device(batch.everywhere, loop.device)
         excluded = same(texts[index]) | same(figures[index])
         loss, logits = cross_modal_infonce(text, visual, encoder.scale, excluded)
         loop.step(loss, retrieval_metrics(logits.detach(), encoder.scale.detach()))

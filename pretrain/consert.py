@@ -17,12 +17,14 @@ from torch import Tensor
 
 from tqnet.config import ConfigError, Positive, ShareBelowOne, parse_config, section, settings
 from tqnet.hub.card import write_card
+from tqnet.libraries import to_device
 from tqnet.losses.contrastive import nt_xent
 from tqnet.modeling.heads import ContrastiveEncoder, EmbeddingAugmentation
 from tqnet.modeling.model import TQNetModel
 from tqnet.training import session
 from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
 from tqnet.training.contrast import same
+from tqnet.training.data import twice
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.processes import gather_with_own_gradient
 
@@ -66,10 +68,9 @@ def main(config: ConSERTConfig) -> Path:
     )
     hashes = session.content_hashes(bank, model.config.reads_images)["fused"].to(loop.device)
     for batch in loop:
-        twice = {name: torch.cat([value, value]) for name, value in batch.inputs.items()}
-        views = loop.trained(**twice)["fused"].chunk(2)
+        views = loop.trained(**twice(batch.inputs))["fused"].chunk(2)
         first, second = (gather_with_own_gradient(accelerator, view) for view in views)
-        excluded = same(hashes[accelerator.gather(batch.index)])
+        excluded = same(hashes[to_device(batch.everywhere, loop.device)])
         loss, logits = nt_xent(first, second, config.temperature, excluded)
         loop.step(loss, {"top1": top1(logits.detach())})
     return loop.finish(write_card)

@@ -25,6 +25,7 @@ from torch.nn.utils.parametrizations import spectral_norm
 
 from tqnet.config import ConfigError, Count, NonNegative, Positive, parse_config, section, settings
 from tqnet.hub.card import write_card
+from tqnet.libraries import to_device
 from tqnet.losses.prediction import concept_classification, mutual_information
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.questions import KnowledgeHierarchy
@@ -157,7 +158,7 @@ def main(config: DisenQNetConfig) -> Path:
         outputs = loop.trained(**batch.inputs)
         critic.improve(outputs["concept"], outputs["individual"], config.critic_steps, accelerator)
         is_word = ~torch.isin(batch.inputs["input_ids"], special)
-        concepts = torch.from_numpy(labels.indicators(batch.index.cpu().numpy())).to(loop.device)
+        concepts = to_device(labels.indicators(batch.index.numpy()), loop.device)
         information = mutual_information(outputs["joint"], outputs["product"], is_word)
         prediction = concept_classification(outputs["logits"], concepts, labels.multi_label)
         losses = {

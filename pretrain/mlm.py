@@ -15,13 +15,13 @@ from transformers import PreTrainedModel
 from tqnet.config import ConfigError, ProperShare, parse_config, section, settings
 from tqnet.hub.card import write_card
 from tqnet.losses.prediction import masked_token_prediction
-from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.heads import MaskedTokenHead
+from tqnet.modeling.lengths import one_part
 from tqnet.modeling.model import TQNetModel
 from tqnet.modeling.text_encoders import word_embeddings
 from tqnet.training import session
 from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
-from tqnet.training.data import IGNORED, MaskTokens
+from tqnet.training.data import MaskTokens
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.processes import weight_of_mean
 
@@ -44,17 +44,18 @@ class MaskedLanguageModel(nn.Module):
         self.text = text
         self.head = MaskedTokenHead(text.config.hidden_size, word_embeddings(text))
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, input_ids: Tensor, attention_mask: Tensor, masked: Tensor, tokens: Tensor
+    ) -> tuple[Tensor, Tensor]:
         """Return the mean cross-entropy over masked tokens, and the accuracy.
 
         Args:
             input_ids, attention_mask: [b, t].
-            labels: [b, t], the true token at masked positions, IGNORED elsewhere.
+            masked, tokens: [m], masked places among all b * t, and the true tokens there.
         """
         hidden = self.text(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
-        masked = labels != IGNORED
-        logits = self.head(hidden[masked], self.text.get_input_embeddings().weight)
-        return masked_token_prediction(logits, labels[masked])
+        logits = self.head(hidden.flatten(0, 1)[masked], self.text.get_input_embeddings().weight)
+        return masked_token_prediction(logits, tokens)
 
 
 def main(config: MLMConfig) -> Path:
@@ -72,13 +73,11 @@ def main(config: MLMConfig) -> Path:
         trained=MaskedLanguageModel(model.text),
         plan=session.shuffled_batches(config, bank, model, read_images=False),
         views=session.question_views(config, bank, model, prepare=mask, read_images=False),
-        parts=QuestionEncoder.parts,  # the text stream reads a batch as one part
+        parts=one_part,  # the text stream reads a batch as one part
     )
     for batch in loop:
-        text = {name: batch.inputs[name] for name in ("input_ids", "attention_mask")}
-        labels = batch.extras["labels"]
-        loss, accuracy = loop.trained(**text, labels=labels)
-        loop.step(weight_of_mean(accelerator, (labels != IGNORED).sum()) * loss, {"accuracy": accuracy})
+        loss, accuracy = loop.trained(**batch.text, **batch.extras)
+        loop.step(weight_of_mean(accelerator, len(batch.extras["tokens"])) * loss, {"accuracy": accuracy})
     return loop.finish(write_card)
 
 

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from tqnet.augment.view import AugmentConfig
 from tqnet.config import ConfigError, Count, Positive, Share, parse_config, section, settings
 from tqnet.hub.card import write_card
+from tqnet.libraries import to_device
 from tqnet.losses.contrastive import infonce
 from tqnet.modeling.heads import ContrastiveEncoder, KeyQueue, MomentumEncoder
 from tqnet.modeling.visual import split_batchnorm
@@ -108,12 +109,15 @@ def main(config: MoCoConfig) -> Path:
 
 def stream_loss(query: Tensor, keys: Keys, queue: KeyQueue, temperature: float) -> tuple[Tensor, dict[str, Tensor]]:
     """Compute InfoNCE over the questions that have the stream: without a figure, there is no visual one."""
-    rows = keys.present
-    if not rows.any():
-        return 0.0 * query.sum(), {}
-    negatives, excluded = queue.negatives(keys.ids[rows], keys.hashes[rows])
-    loss, logits = infonce(query[rows], keys.positives[rows], negatives, temperature, excluded)
-    return keys.weight * loss, contrast_metrics(query[rows], logits, temperature)
+    positives, ids, hashes = keys.positives, keys.ids, keys.hashes
+    if keys.present is not None:
+        if not len(keys.present):
+            return 0.0 * query.sum(), {}
+        rows = to_device(keys.present, query.device)
+        query, positives, ids, hashes = query[rows], positives[rows], ids[rows], hashes[rows]
+    negatives, excluded = queue.negatives(ids, hashes)
+    loss, logits = infonce(query, positives, negatives, temperature, excluded)
+    return keys.weight * loss, contrast_metrics(query, logits, temperature)
 
 
 if __name__ == "__main__":

@@ -110,7 +110,7 @@ def compare(query: Tensor, keys: Keys, queue: KeyQueue, ranks: KeyRanks) -> tupl
         query = query.float()
         positive = torch.einsum("bd,bd->b", query, keys.positives.float())
         similarity = torch.cat([positive[:, None], torch.einsum("bd,kd->bk", query, others)], 1)
-    return similarity, ranks(keys.ids, queue.ids[: len(others)], excluded)
+    return similarity, ranks(keys.index, queue.ids, excluded)
 
 
 @torch.no_grad()

@@ -15,7 +15,7 @@ row of the table does, and most banks have no options.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -96,7 +96,7 @@ class EmbeddingPretraining(Pretraining):
         model.content.requires_grad_(False)
         model.sentence.requires_grad_(False)
 
-    def forward(self, input_ids: Tensor, pixel_values: Tensor, **batch: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+    def forward(self, input_ids: Tensor, pixel_values: Tensor, **batch: Any) -> tuple[Tensor, dict[str, Tensor]]:
         """Return the loss of a packed batch, and its parts.
 
         NOTE: noise is drawn from the batch's words by frequency; word2vec flattens counts by a power of 3/4.
@@ -126,7 +126,7 @@ class HoledLanguageModel(Pretraining):
         self.head = MaskedTokenHead(model.config.hidden_size, model.words)
         model.sentence.requires_grad_(False)
 
-    def forward(self, input_ids: Tensor, pixel_values: Tensor, **batch: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+    def forward(self, input_ids: Tensor, pixel_values: Tensor, **batch: Any) -> tuple[Tensor, dict[str, Tensor]]:
         """Return the loss of a packed batch, its parts, and the accuracy on words."""
         words, word_mask, figures, figure_mask = self.model.embed(input_ids, pixel_values=pixel_values, **batch)
         items, mask = one_sequence(words, word_mask, figures, figure_mask)

@@ -118,7 +118,7 @@ def main(config: RewriterConfig) -> Path:
     )
     for batch in loop:
         target = batch.extras["target"]
-        loss, accuracy = loop.trained(**batch.inputs, target=target)
+        loss, accuracy = loop.trained(**batch.text, target=target)
         count = (target[:, 1:] != rewriter.tokenizer.pad_token_id).sum()
         loop.step(weight_of_mean(accelerator, count) * loss, {"accuracy": accuracy})
     return loop.finish(write_card)

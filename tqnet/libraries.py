@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import wrapt
 
 if TYPE_CHECKING:
+    import numpy as np
     import torch
 
 
@@ -52,6 +53,16 @@ def machine() -> str:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     unit = f", {unit}" if (unit := _processor_unit()) else ""
     return f"{cores} processor core{'s' if cores != 1 else ''} ({torch.backends.cpu.get_cpu_capability()}{unit})"
+
+
+def to_device(values: np.ndarray | torch.Tensor, device: torch.device) -> torch.Tensor:
+    """Copy from the host to a device without waiting for what the device has still to do."""
+    import torch
+
+    host = torch.as_tensor(values)
+    if device.type == "cuda" and host.device.type == "cpu":
+        host = host.pin_memory()
+    return host.to(device, non_blocking=True)
 
 
 def on_cuda() -> bool:

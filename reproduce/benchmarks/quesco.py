@@ -66,7 +66,8 @@ def loss(bank: QuestionBank, batch_size: int, size: int, dimension: int, seed: i
         ids = torch.randint(len(bank), (batch_size,), generator=generator)
         query = drawn(batch_size).requires_grad_()
         batch = drawn(batch_size)
-        keys = Keys(batch, ids, hashes=ids, present=ids >= 0, weight=torch.ones(()), gathered=(batch, ids, ids))
+        gathered = batch, ids, ids, ids >= 0
+        keys = Keys(batch, ids.numpy(), ids, ids, present=None, weight=torch.ones(()), gathered=gathered)
         similarity, rank_of = quesco.compare(query, keys, queue, ranks)
         value, _ = rince(similarity, rank_of, temperatures)
         value.backward()

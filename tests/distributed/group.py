@@ -8,6 +8,7 @@ Task N is a file ``FOLDER/N.json`` with a function of this module and its argume
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
 import logging
@@ -52,7 +53,7 @@ from tqnet.training.data import IGNORED, Batch, MaskTokens, QuestionViews
 from tqnet.training.labels import ClassLabels, ConceptLabels, class_head, type_labels
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.multitask import MultiTaskModel, Solutions, TaskLosses, TaskViews
-from tqnet.training.processes import Interrupted, any_process, gather_with_own_gradient, weight_of_mean
+from tqnet.training.processes import HostFlags, Interrupted, gather_with_own_gradient, weight_of_mean
 from tqnet.training.sampler import LocalBatches
 from tqnet.training.session import content_hashes
 
@@ -95,7 +96,8 @@ def local_batch(
 ) -> Batch:
     """This process's share, as a recipe's loader makes it."""
     dataset = QuestionViews(bank, model.processor, seed=0, views=views, prepare=prepare)
-    return dataset.collate([dataset[item] for item in local_items(accelerator, bank, views)])
+    batch = dataset.collate([dataset[item] for item in local_items(accelerator, bank, views)])
+    return dataclasses.replace(batch, everywhere=np.arange(len(bank)))
 
 
 def local_items(accelerator: Accelerator, bank: QuestionBank, views: int = 1) -> list[tuple[int, int, int]]:
@@ -154,7 +156,7 @@ def supervised(accelerator: Accelerator, folder: str, bank: QuestionBank, object
     trained = accelerator.prepare(similarity_model)
     batch = local_batch(accelerator, bank, model)
     features = gather_with_own_gradient(accelerator, trained(**batch.inputs))
-    similar = torch.from_numpy(Similarity.from_groups(bank).matrix(accelerator.gather(batch.index).numpy()))
+    similar = torch.from_numpy(Similarity.from_groups(bank).matrix(batch.everywhere))
     if objective == "scl":
         loss = supervised_contrastive(features, similar, 0.1)
     else:
@@ -174,7 +176,7 @@ def cross_modal(accelerator: Accelerator, folder: str, bank: QuestionBank) -> di
     batch = local_batch(accelerator, bank, model)
     vectors = trained(**batch.inputs)
     text, visual = (gather_with_own_gradient(accelerator, vectors[stream]) for stream in ("text", "visual"))
-    excluded = same(content_hashes(bank)["text"][accelerator.gather(batch.index)])
+    excluded = same(content_hashes(bank)["text"][torch.from_numpy(batch.everywhere)])
     loss, logits = cross_modal_infonce(text, visual, encoder.scale, excluded)
     accelerator.backward(loss)
     return {"gradients": gradients(encoder), "loss": loss.detach(), "logits": logits.detach()}
@@ -270,8 +272,9 @@ def results(folder: str) -> dict[str, dict[str, Any]]:
     for name, (compute, *arguments) in cases.items():
         torch.manual_seed(1)
         found[name] = compute(accelerator, *arguments)
-    flags = [any_process(accelerator, accelerator.process_index == 1), any_process(accelerator, False)]
-    return found | {"flags": {"any": torch.tensor(flags)}}
+    flags = HostFlags(accelerator)
+    either = [flags.any(accelerator.process_index == 1), flags.any(False)]
+    return found | {"flags": {"any": torch.tensor(either)}}
 
 
 def measure(folder: str, out: str) -> None:

@@ -17,7 +17,7 @@ import torch
 
 from tests.distributed.conftest import Group
 from tests.distributed.group import results
-from tests.recipes.conftest import Run
+from tests.recipes.conftest import Run, run_recipe
 from tests.word_problems import write_problems
 from tqnet.config import ConfigError
 from tqnet.solver.model import load_solver
@@ -95,6 +95,18 @@ def test_a_signal_to_one_process_stops_both(group: Group, small_bank: Path, tmp_
     run = Run(tmp_path)
     assert run.state["step"] == 3
     assert max(record["step"] for record in run.records) == 3
+
+
+def test_weights_that_a_batch_does_not_reach(group: Group, small_bank: Path, tmp_path: Path) -> None:
+    """Momentum and decay move them in one process as in two, where zero gradients come from the all-reduce."""
+    plain = ["model.dropout=0", "model.visual_norm=group", "optim.name=sgd", "optim.lr=0.05", "optim.weight_decay=0.1"]
+    settings = [f"data.bank={small_bank}", *plain, *STEPS, "run.accumulate=1", "run.max_steps=5", "run.save_every=5"]
+    alone, both = Run(tmp_path / "alone"), Run(tmp_path / "both")
+    run_recipe("finetune.similar", *settings, f"run.out={alone.out}")
+    group.run("recipe", "finetune.similar", *settings, f"run.out={both.out}")
+    assert both.losses == pytest.approx(alone.losses, rel=1e-4)
+    for name, weight in alone.state["trained"].items():
+        torch.testing.assert_close(both.state["trained"][name], weight, rtol=1e-4, atol=1e-5, msg=name)
 
 
 def test_missing_processes_are_started(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,8 +104,19 @@ def test_the_queue_is_a_ring_of_the_newest_keys(size: int, batches: list[int]) -
         pointer = int(queue.pointer)
         assert pointer == valid % size if valid < size else held[pointer] == min(held)
         keys, excluded = queue.negatives(torch.tensor([0]), torch.tensor([0]))
-        assert keys.shape == (valid, 2)
-        assert excluded.shape == (1, valid)
+        assert keys.shape == (size, 2)
+        assert excluded.shape == (1, size)
+        assert excluded[:, valid:].all()
+
+
+def test_absent_keys_are_not_queued() -> None:
+    queue, ids = KeyQueue(5, 1), torch.arange(4)
+    for present in ([True, False, True, False], [False] * 4, [False, True, True, True]):
+        queue.enqueue(ids[:, None].float(), ids, ids, torch.tensor(present))
+    assert queue.ids.tolist() == [0, 2, 1, 2, 3]
+    assert (int(queue.valid), int(queue.pointer)) == (5, 0)
+    queue.enqueue(ids[:, None].float(), ids, ids, torch.tensor([False, True, False, False]))
+    assert queue.keys.flatten().tolist() == [1, 2, 1, 2, 3]
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=1, max_size=6), st.integers(1, 6))
@@ -116,7 +127,8 @@ def test_keys_of_the_same_question_or_content_are_masked(entries: list[tuple[int
     asked = [(i, h) for i in range(4) for h in range(4)]
     _, excluded = queue.negatives(*(torch.tensor(column) for column in zip(*asked, strict=True)))
     held = list(zip(queue.ids.tolist(), queue.hashes.tolist(), strict=True))[: int(queue.valid)]
-    assert excluded.tolist() == [[i == j or h == g for j, g in held] for i, h in asked]
+    assert excluded[:, len(held) :].all()
+    assert excluded[:, : len(held)].tolist() == [[i == j or h == g for j, g in held] for i, h in asked]
 
 
 TEXTS = ["Find x if two x is four.", "Prove it."]

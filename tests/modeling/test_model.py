@@ -107,7 +107,7 @@ def test_coordinated_fusion_is_its_pre_norm_blocks_with_a_shortcut(
     model = build_tiny(awake=True, fusion_layers=2)
     inputs = model.processor([mixed_questions[3]])
     text = model.text(input_ids=inputs["input_ids"]).last_hidden_state
-    x = torch.cat([text, model.visual(inputs["pixel_values"], inputs["image_counts"])[0]], 1)[0]
+    x = torch.cat([text, model.visual(inputs["pixel_values"], inputs["image_counts"].numpy())[0]], 1)[0]
     for block in model.fusion.blocks:
         query, key, value = block.query_key_value(block.attention_norm(x)).chunk(3, -1)
         heads = []

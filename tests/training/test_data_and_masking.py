@@ -15,7 +15,7 @@ from torch.utils.data import DataLoader
 from transformers import PreTrainedTokenizerFast
 
 from tqnet.augment.view import AugmentConfig, QuestionAugmentation
-from tqnet.modeling.encoder import QuestionEncoder
+from tqnet.modeling.lengths import Lengths, one_part
 from tqnet.modeling.model import TQNetModel
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import QuestionBank
@@ -76,6 +76,8 @@ def test_a_split_keeps_every_figure_with_its_question(size: int, load: Load) -> 
             assert [len(part["input_ids"]) for part in parts] == [min(size, 8 - n) for n in range(0, 8, size)]
             for part in parts:
                 assert len(part["pixel_values"]) == part["image_counts"].sum()
+            lengths = whole.pop("lengths")
+            assert np.array_equal(np.concatenate([part["lengths"].text for part in parts]), lengths.text)
             for name, value in whole.items():
                 assert torch.equal(torch.cat([part[name] for part in parts]), value)
 
@@ -101,21 +103,21 @@ def test_padding_counts_the_tokens_of_both_streams() -> None:
     masks = torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0], [1, 0, 0, 0]])
     view = {"attention_mask": masks, "image_counts": torch.tensor([0, 1, 0])}
     batch = Batch(torch.arange(3), [view])
-    assert batch.padding(QuestionEncoder.parts, cells=3) == 3 * (4 + 3) / 10
+    assert batch.padding(one_part, cells=3) == 3 * (4 + 3) / 10
     # By length 1, 4 and 2 + 3 tokens: alone nothing is padded.
-    assert batch.padding(lambda text, visual: torch.arange(3).split(1), cells=3) == 1
+    assert batch.padding(lambda lengths: np.arange(3).reshape(3, 1), cells=3) == 1
 
 
-def test_rows_with_figures_pass_apart_from_those_without() -> None:
+def test_rows_with_figures_pass_apart_from_those_without(tiny_model: TQNetModel) -> None:
     """By length alone, texts of four tokens with a figure of five would stand beside texts of nine, all padded."""
     figures = torch.tensor([0, 1, 0, 0] * 16)
     masks = torch.ones(64, 9)
     masks[figures == 1, 4:] = 0
-    first, second, third = TQNetModel.parts(masks.sum(1), 5 * figures)
+    first, second, third = tiny_model.parts(Lengths.read(masks, figures))
     assert third.tolist() == list(range(1, 64, 4))
-    assert torch.cat([first, second]).tolist() == figures.eq(0).nonzero().flatten().tolist()
+    assert [*first, *second] == figures.eq(0).nonzero().flatten().tolist()
     batch = Batch(torch.arange(64), [{"attention_mask": masks, "image_counts": figures}])
-    assert batch.padding(TQNetModel.parts, cells=5) == 1
+    assert batch.padding(tiny_model.parts, cells=5) == 1
 
 
 @pytest.fixture
@@ -138,11 +140,18 @@ def masked(
     return after, before
 
 
+def labels_of(batch: Batch) -> torch.Tensor:
+    """The true tokens at masked places, IGNORED elsewhere, [b, t]."""
+    labels = torch.full_like(batch.inputs["input_ids"], IGNORED)
+    labels.view(-1)[batch.extras["masked"]] = batch.extras["tokens"]
+    return labels
+
+
 def test_what_is_masked(processor: TQNetProcessor, sample_bank: QuestionBank) -> None:
     tokenizer = processor.tokenizer
     items: list[Item] = [(epoch, i, 0) for epoch in range(2) for i in range(400)]
     batch, before = masked(processor, sample_bank, items)
-    ids, labels = batch.inputs["input_ids"], batch.extras["labels"]
+    ids, labels = batch.inputs["input_ids"], labels_of(batch)
     chosen = labels != IGNORED
     special = torch.isin(before, torch.tensor(tokenizer.all_special_ids))
     assert torch.equal(ids[~chosen], before[~chosen])
@@ -170,7 +179,7 @@ def test_masks_depend_on_seed_epoch_and_question_alone(processor: TQNetProcessor
     def mask_of(items: list[Item], seed: int = 0) -> dict[Item, tuple[list[int], list[int]]]:
         batch, _ = masked(processor, sample_bank, items, seed=seed)
         real = batch.inputs["attention_mask"].bool()
-        rows = zip(batch.inputs["input_ids"], batch.extras["labels"], real, strict=True)
+        rows = zip(batch.inputs["input_ids"], labels_of(batch), real, strict=True)
         return {item: (ids[m].tolist(), labels[m].tolist()) for item, (ids, labels, m) in zip(items, rows, strict=True)}
 
     first = mask_of([(0, 5, 0), (0, 6, 0), (0, 7, 0)])
@@ -204,5 +213,5 @@ def test_the_prompt_is_not_masked(build_tiny: Callable[..., TQNetModel], sample_
     processor = build_tiny(prompt="find the ").processor
     batch, _ = masked(processor, sample_bank, [(0, i, 0) for i in range(100)], share=0.9)
     count = len(processor.tokenizer.tokenize("find the"))
-    assert not (batch.extras["labels"][:, : count + 1] != IGNORED).any()
-    assert (batch.extras["labels"][:, count + 1] != IGNORED).any()
+    assert not (labels_of(batch)[:, : count + 1] != IGNORED).any()
+    assert (labels_of(batch)[:, count + 1] != IGNORED).any()

@@ -87,7 +87,7 @@ def known_bank() -> QuestionBank:
 
 def ranks_of_the_first(ranks: KeyRanks) -> list[int]:
     none = torch.zeros(1, 5, dtype=torch.bool)
-    return ranks(torch.tensor([0]), torch.arange(1, 6), none)[0].tolist()
+    return ranks(np.array([0]), torch.arange(1, 6), none)[0].tolist()
 
 
 def test_ranks_follow_the_deepest_shared_concept() -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from accelerate import Accelerator
@@ -152,7 +153,7 @@ def losses_of(accelerator: Accelerator, bank: QuestionBank, **options: Any) -> T
 
 def batch(index: list[int], bank: QuestionBank) -> Batch:
     counts = torch.tensor([len(bank[i].images) for i in index])
-    return Batch(torch.tensor(index), [{"image_counts": counts}])
+    return Batch(torch.tensor(index), [{"image_counts": counts}], everywhere=np.array(index))
 
 
 def softmax_loss(query: Tensor, keys: list[Tensor]) -> float:

@@ -269,9 +269,9 @@ def jobs(batch: Batch, cells: CellCache | None, max_length: int) -> Iterator[tup
         yield batch.rows, (TEXT, _text(batch.text, max_length))
         return
     has = torch.tensor(shown)
-    slots = figure_slots(torch.tensor(list(map(len, batch.figures))))
+    slots = figure_slots(np.array(list(map(len, batch.figures))))
     text = {name: value[has] for name, value in batch.text.items()}
-    pictures = [cells(batch.paths, batch.squares).numpy(), slots[has].numpy()]
+    pictures = [cells(batch.paths, batch.squares).numpy(), slots[shown]]
     yield list(compress(batch.rows, shown)), (FUSED, [*_text(text, max_length), *pictures])
     if not has.all():
         rest = {name: value[~has] for name, value in batch.text.items()}

@@ -17,6 +17,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from tqdm import tqdm
 
+from tqnet.libraries import to_device
+from tqnet.modeling.lengths import Lengths
 from tqnet.modeling.processor import QuestionLike, TQNetProcessor, as_question
 from tqnet.questions import Question
 from tqnet.questions.images import open_figure
@@ -165,7 +167,8 @@ def encode(
             if cells is not None and batch.figures:
                 inputs["image_cells"] = cells(batch.paths, batch.squares)
                 inputs["image_counts"] = torch.tensor([len(paths) for paths in batch.figures])
-            output = model(**{name: value.to(device) for name, value in inputs.items()})
+            lengths = Lengths.read(inputs["attention_mask"], inputs.get("image_counts"))
+            output = model(**{name: to_device(value, device) for name, value in inputs.items()}, lengths=lengths)
             yield batch.rows, output.embedding.float().cpu().numpy()
 
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -15,10 +15,8 @@ from transformers.utils import ModelOutput
 
 from tqnet.modeling.fusion import LastProjection
 from tqnet.modeling.interchange import introduce
+from tqnet.modeling.lengths import Lengths, one_part
 from tqnet.modeling.visual import VisualStream
-
-#: Token counts per row, text [b] and visual [b] -> row numbers of each part; a part is padded to its longest row.
-Parts = Callable[[Tensor, Tensor], tuple[Tensor, ...]]
 
 
 @dataclass
@@ -97,10 +95,9 @@ class QuestionEncoder(PreTrainedModel):
         self.visual.train(training)
         return cells
 
-    @staticmethod
-    def parts(text: Tensor, visual: Tensor) -> tuple[Tensor, ...]:
+    def parts(self, lengths: Lengths) -> Sequence[np.ndarray]:
         """Return the rows of each part (`Parts`): one part with all rows."""
-        return (torch.arange(len(text), device=text.device),)
+        return one_part(lengths)
 
     def encode(self, questions: Any, **options: Any) -> np.ndarray:
         """Encode questions into vectors, in order; for options see :func:`tqnet.modeling.encode.encode`."""
@@ -111,17 +108,16 @@ class QuestionEncoder(PreTrainedModel):
     def visual_tokens(
         self,
         mask: Tensor,
+        figures: np.ndarray,
         pixel_values: Tensor | None = None,
-        image_counts: Tensor | None = None,
         image_cells: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """Return visual tokens [b, v, h] and their mask [b, v] for questions with text mask [b, t]."""
-        if image_cells is not None and image_counts is not None:
-            return self.visual.tokens(image_cells, image_counts)
+        """Return visual tokens [b, v, h] and their mask [b, v] for questions with text mask [b, t], figures [b]."""
+        if image_cells is not None:
+            return self.visual.tokens(image_cells, figures)
         b, size = mask.shape[0], self.config.image_size
         if not self.config.reads_images:
             return mask.new_zeros((b, 0, self.config.hidden_size), dtype=self.dtype), mask.new_zeros((b, 0))
-        if pixel_values is None or image_counts is None:
+        if pixel_values is None:
             pixel_values = mask.new_zeros((0, 3, size, size), dtype=self.dtype)
-            image_counts = mask.new_zeros(b, dtype=torch.long)
-        return self.visual(pixel_values, image_counts)
+        return self.visual(pixel_values, figures)

@@ -56,8 +56,15 @@ def _in_fp32(
     return query.float(), key.float(), value.float(), mask
 
 
+def _mask_of_encoder(*arguments: Any, **options: Any) -> Tensor | None:
+    """Wrap transformers' own mask, which waits for the device to look if a mask given to it is needed."""
+    if options.get("attention_mask") is not None:  # we give it where texts are padded
+        options |= {"allow_is_bidirectional_skip": False, "allow_is_causal_skip": False}
+    return sdpa_mask(*arguments, **options)
+
+
 AttentionInterface.register(SDPA, _of_encoder)
-AttentionMaskInterface.register(SDPA, sdpa_mask)
+AttentionMaskInterface.register(SDPA, _mask_of_encoder)
 
 
 class LastProjection(nn.Linear):

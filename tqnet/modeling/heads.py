@@ -41,7 +41,7 @@ class ContrastiveEncoder(nn.Module):
             {stream: Projector(hidden, dimension) if dimension else nn.Identity() for stream in streams}
         )
 
-    def forward(self, **batch: Tensor) -> dict[str, Tensor]:
+    def forward(self, **batch: Any) -> dict[str, Tensor]:
         """Map a packed batch (see :meth:`TQNetModel.forward`) to unit vectors [b, dimension] of each stream."""
         output = self.model(**batch)
         return {
@@ -64,18 +64,20 @@ class MomentumEncoder(nn.Module):
     @torch.no_grad()
     def update(self, encoder: nn.Module) -> None:
         """Set p_key = m * p_key + (1 - m) * p_query; call it only after an optimizer step."""
-        for key, query in zip(self.encoder.parameters(), encoder.parameters(), strict=True):
-            key.lerp_(query.to(key.dtype), 1 - self.momentum)
+        pairs = zip(self.encoder.parameters(), encoder.parameters(), strict=True)
+        keys, queries = zip(*((key, query.to(key.dtype)) for key, query in pairs), strict=True)
+        torch._foreach_lerp_(keys, queries, 1 - self.momentum)
 
     @torch.no_grad()
-    def forward(self, **batch: Tensor) -> dict[str, Tensor]:
+    def forward(self, **batch: Any) -> dict[str, Tensor]:
         return self.encoder(**batch)
 
 
 class KeyQueue(nn.Module):
     """A ring buffer of the last ``size`` keys with question numbers and content hashes, identical on all ranks.
 
-    It starts empty: only the first ``valid`` entries are negatives. New keys overwrite the oldest.
+    It starts empty: only the first ``valid`` entries are negatives. New keys overwrite the oldest. Its counts stay on
+    the device, so that nothing waits for it.
     """
 
     keys: Tensor
@@ -94,21 +96,26 @@ class KeyQueue(nn.Module):
         self.register_buffer("valid", torch.zeros((), dtype=torch.long))
 
     @torch.no_grad()
-    def enqueue(self, keys: Tensor, ids: Tensor, hashes: Tensor) -> None:
-        """Add keys [b, d] of the questions ``ids`` [b]; only the last ``size`` are kept."""
-        keys, ids, hashes = keys[-self.size :], ids[-self.size :], hashes[-self.size :]
-        places = (self.pointer + torch.arange(len(keys), device=self.keys.device)) % self.size
-        self.keys[places] = keys.to(self.keys.dtype)
-        self.ids[places], self.hashes[places] = ids, hashes
-        self.pointer.copy_((self.pointer + len(keys)) % self.size)
-        self.valid.copy_((self.valid + len(keys)).clamp(max=self.size))
+    def enqueue(self, keys: Tensor, ids: Tensor, hashes: Tensor, present: Tensor | None = None) -> None:
+        """Add keys [b, d] of the questions ``ids`` [b] where ``present`` [b]; only the last ``size`` are kept."""
+        if present is None:
+            present = torch.ones_like(ids, dtype=torch.bool)
+        order = present.long().argsort(stable=True)[-self.size :]  # absent keys first
+        present, added = present[order], present.sum().clamp(max=self.size)
+        places = (self.pointer + added - len(order) + torch.arange(len(order), device=order.device)) % self.size
+        for kept, new in ((self.keys, keys), (self.ids, ids), (self.hashes, hashes)):
+            wide = present.view(-1, *(1,) * (new.ndim - 1))
+            kept[places] = torch.where(wide, new[order].to(kept.dtype), kept[places])
+        self.pointer.copy_((self.pointer + added) % self.size)
+        self.valid.copy_((self.valid + added).clamp(max=self.size))
 
     def negatives(self, ids: Tensor, hashes: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the valid keys [k, d] and a mask [b, k], True where a key is the same question or content."""
-        filled = int(self.valid)
-        same_id = ids[:, None] == self.ids[None, :filled]
-        same_content = hashes[:, None] == self.hashes[None, :filled]
-        return self.keys[:filled], same_id | same_content
+        """Return all keys [size, d] and a mask [b, size], True where one is not valid, or of the same question or
+        content."""
+        empty = torch.arange(self.size, device=self.keys.device) >= self.valid
+        same_id = ids[:, None] == self.ids[None, :]
+        same_content = hashes[:, None] == self.hashes[None, :]
+        return self.keys, empty | same_id | same_content
 
 
 class MaskedTokenHead(nn.Module):

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from transformers import AutoModel
 
+from tqnet.libraries import to_device
 from tqnet.modeling.configuration import TQNetConfig
 from tqnet.modeling.encoder import QuestionEncoder, TQNetOutput
 from tqnet.modeling.fusion import SDPA, CoordinatedFusion, masked_mean
+from tqnet.modeling.lengths import Lengths
 from tqnet.modeling.text_encoders import beside_words, new_text_encoder, word_embeddings
 from tqnet.modeling.visual import VisualStream
 from tqnet.questions import Question
@@ -64,6 +67,7 @@ class TQNetModel(QuestionEncoder):
         image_counts: Tensor | None = None,
         image_cells: Tensor | None = None,
         sides: Tensor | None = None,
+        lengths: Lengths | None = None,
         **_: Any,
     ) -> TQNetOutput:
         """Encode a batch packed by :class:`~tqnet.modeling.processor.TQNetProcessor`.
@@ -75,54 +79,67 @@ class TQNetModel(QuestionEncoder):
             image_cells: [n, c, features], replaces ``pixel_values`` if the backbone has already run
                 (:meth:`VisualStream.cells`).
             sides: [b, t], for two texts joined into one: 1 and 2 at their words, 0 elsewhere.
+            lengths: Of the batch's questions; without them, the forward pass waits for the device to count.
         """
+        shown = pixel_values is not None or image_cells is not None
+        lengths = lengths or Lengths.read(attention_mask, image_counts if shown else None)
         mask = attention_mask.bool()
-        visual, visual_mask = self.visual_tokens(mask, pixel_values, image_counts, image_cells)
-        parts = self.parts(mask.sum(1), visual_mask.sum(1))
-        embedded = [
-            self._embed(
-                input_ids[rows], mask[rows], visual[rows], visual_mask[rows], None if sides is None else sides[rows]
-            )
-            for rows in parts
-        ]
-        in_order = torch.cat(parts).argsort()
-        embedding, text_embedding, *side = (torch.cat(rows)[in_order] for rows in zip(*embedded, strict=True))
+        visual, visual_mask = self.visual_tokens(mask, lengths.figures, pixel_values, image_cells)
+        cells = visual.shape[1] // max(1, lengths.most_figures)
+        tokens = [input_ids, mask, visual, visual_mask, *([] if sides is None else [sides])]
+        parts = self.parts(lengths)
+        if len(parts) == 1:
+            embedded = self._embed(lengths, cells, *tokens)
+        else:
+            in_parts = []
+            for rows in parts:
+                index = to_device(rows, mask.device)
+                in_parts.append(self._embed(lengths[rows], cells, *(tensor[index] for tensor in tokens)))
+            in_order = to_device(np.concatenate(parts).argsort(), mask.device)
+            embedded = tuple(torch.cat(vectors)[in_order] for vectors in zip(*in_parts, strict=True))
+        embedding, text_embedding, *side = embedded
         return TQNetOutput(
             embedding=embedding,
             text_embedding=text_embedding,
             visual_embedding=masked_mean(visual, visual_mask),
-            figure_embeddings=self._figure_means(visual, image_counts),
+            figure_embeddings=_figure_means(visual, lengths.most_figures),
             side_embeddings=side[0] if side else None,
         )
 
-    @staticmethod
-    def _figure_means(visual: Tensor, image_counts: Tensor | None) -> Tensor:
-        """Average visual tokens [b, v, h] within each figure: [b, f, h]."""
-        if not visual.shape[1] or image_counts is None:
-            return visual
-        return visual.unflatten(1, (int(image_counts.max()), -1)).mean(2)
+    def parts(self, lengths: Lengths) -> Sequence[np.ndarray]:
+        """Split rows with figures from those without; on a CPU also by token count, so that little is padded.
 
-    @staticmethod
-    def parts(text: Tensor, visual: Tensor) -> tuple[Tensor, ...]:
-        """Split rows with figures from those without, then by token count, so that little is padded.
-
-        A CPU pays in full for padding, so its parts are smaller than an accelerator's, which must be kept busy. Parts
-        are larger in training, where each one adds to the gradients of all weights.
+        A CPU pays in full for padding, an accelerator for small kernels. Parts are larger in training, where each one
+        adds to the gradients of all weights.
         """
-        by_text = text.argsort(stable=True)
-        order = by_text[visual[by_text].argsort(stable=True)]
-        without_and_with = order.tensor_split([int((visual == 0).sum())])
-        on_processor = 16 if torch.is_inference_mode_enabled() else 32
-        size = on_processor if text.device.type == "cpu" else 64
-        return tuple(part for rows in without_and_with if len(rows) for part in rows.split(size))
+        order = np.lexsort((lengths.text, lengths.figures))
+        without_and_with = np.split(order, [np.count_nonzero(lengths.figures == 0)])
+        size = len(lengths) if self.device.type != "cpu" else 16 if torch.is_inference_mode_enabled() else 32
+        return [rows[start : start + size] for rows in without_and_with for start in range(0, len(rows), size)]
 
     def _embed(
-        self, input_ids: Tensor, mask: Tensor, visual: Tensor, visual_mask: Tensor, sides: Tensor | None
+        self,
+        lengths: Lengths,
+        cells: int,
+        input_ids: Tensor,
+        mask: Tensor,
+        visual: Tensor,
+        visual_mask: Tensor,
+        sides: Tensor | None = None,
     ) -> tuple[Tensor, ...]:
-        """Return embedding [b, h] and text embedding [b, h] of one part; with ``sides`` also their means [b, 2, h]."""
-        width, cells = int(mask.sum(1).max()), int(visual_mask.sum(1).max())
-        text_mask = mask[:, :width]
-        text, tokens, joined = self.fused(input_ids[:, :width], text_mask, visual[:, :cells], visual_mask[:, :cells])
+        """Embed one part of a batch whose figures have ``cells`` visual tokens each.
+
+        Returns:
+            Embedding and text embedding [b, h]; with ``sides`` also their means [b, 2, h].
+        """
+        width, figures = lengths.text.max().item(), lengths.most_figures
+        padded = (lengths.text != width).any().item(), (lengths.figures != figures).any().item()
+        text_mask, visual, visual_mask = (
+            mask[:, :width],
+            visual[:, : cells * figures],
+            visual_mask[:, : cells * figures],
+        )
+        text, tokens, joined = self.fused(input_ids[:, :width], text_mask, visual, visual_mask, padded)
         pooled = self.pool(tokens, joined, width), self._text_vector(text, text_mask)
         if sides is None:
             return pooled
@@ -130,28 +147,32 @@ class TQNetModel(QuestionEncoder):
         return *pooled, torch.stack([masked_mean(words, sides == side) for side in (1, 2)], 1)
 
     def fused(
-        self, input_ids: Tensor, mask: Tensor, visual: Tensor, visual_mask: Tensor
+        self,
+        input_ids: Tensor,
+        mask: Tensor,
+        visual: Tensor,
+        visual_mask: Tensor,
+        padded: tuple[bool, bool] = (True, True),
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Return text stream [b, t, h], fused tokens [b, t + v, h] and their mask."""
+        """Return text stream [b, t, h], fused tokens [b, t + v, h] and their mask.
+
+        Args:
+            padded: Whether any text is, and any figure: attention is faster without a mask.
+        """
         t, v = input_ids.shape[1], visual.shape[1]
         if self.config.fusion == "joint" and v:
             tokens, joined = self._join(self.get_input_embeddings()(input_ids), mask, visual, visual_mask)
             tokens = self.text(
                 inputs_embeds=tokens,
-                attention_mask=self._mask(joined),
+                attention_mask=joined if any(padded) else None,
                 **beside_words(self.text, input_ids, v),
             ).last_hidden_state
             return tokens[:, :t], tokens, joined
-        text = self.text(input_ids=input_ids, attention_mask=self._mask(mask)).last_hidden_state
+        text = self.text(input_ids=input_ids, attention_mask=mask if padded[0] else None).last_hidden_state
         tokens, joined = self._join(text, mask, visual, visual_mask)
         if self.config.fusion == "coordinated":
-            tokens = self.fusion(tokens, self._mask(joined))
+            tokens = self.fusion(tokens, joined if any(padded) else None)
         return text, tokens, joined
-
-    @staticmethod
-    def _mask(mask: Tensor) -> Tensor | None:
-        """Return None without padding, since attention is faster without a mask; an exported graph keeps the mask."""
-        return None if not torch.compiler.is_exporting() and bool(mask.all()) else mask
 
     @staticmethod
     def _join(text: Tensor, mask: Tensor, visual: Tensor, visual_mask: Tensor) -> tuple[Tensor, Tensor]:
@@ -182,6 +203,11 @@ class TQNetModel(QuestionEncoder):
             last = (mask.sum(1) - 1).view(-1, 1, 1).expand(-1, 1, text.shape[2])
             return text.gather(1, last).squeeze(1)
         return masked_mean(text, mask)
+
+
+def _figure_means(visual: Tensor, figures: int) -> Tensor:
+    """Average visual tokens [b, v, h] within each of ``figures`` figures: [b, f, h]."""
+    return visual.unflatten(1, (figures, -1)).mean(2) if visual.shape[1] else visual
 
 
 AutoModel.register(TQNetConfig, TQNetModel)

@@ -16,6 +16,7 @@ from transformers import AutoModel
 from tqnet.modeling.configuration import QuesNetConfig
 from tqnet.modeling.encoder import QuestionEncoder, TQNetOutput
 from tqnet.modeling.fusion import LastProjection, attend, masked_mean
+from tqnet.modeling.lengths import Lengths
 from tqnet.modeling.visual import VisualStream
 
 
@@ -150,6 +151,7 @@ class QuesNetModel(QuestionEncoder):
         pixel_values: Tensor | None = None,
         image_counts: Tensor | None = None,
         image_cells: Tensor | None = None,
+        lengths: Lengths | None = None,
         **_: Any,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Apply the embedding layer: words [b, t, h] and their mask [b, t], figures [b, v, h] and theirs [b, v].
@@ -157,7 +159,8 @@ class QuesNetModel(QuestionEncoder):
         Shape notation: b questions, t text tokens, v most figures of any question, h hidden width.
         """
         mask = attention_mask.bool()
-        return self.words(input_ids), mask, *self.visual_tokens(mask, pixel_values, image_counts, image_cells)
+        lengths = lengths or Lengths.read(attention_mask, image_counts)
+        return self.words(input_ids), mask, *self.visual_tokens(mask, lengths.figures, pixel_values, image_cells)
 
 
 AutoModel.register(QuesNetConfig, QuesNetModel)

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from transformers import AutoImageProcessor, BatchFeature
 from transformers.image_processing_utils import BaseImageProcessor
 
+from tqnet.libraries import to_device
 from tqnet.modeling.configuration import EncoderConfig, QuesNetConfig, TQNetConfig
 from tqnet.modeling.pretrained import IMAGENET_MEAN, IMAGENET_STD, new_backbone
 from tqnet.questions.images import fit_square
@@ -190,16 +191,16 @@ class VisualStream(nn.Module):
         self.projection = nn.Linear(self.backbone.num_features, config.hidden_size)
         self.image_index = nn.Embedding(config.max_images, config.hidden_size)
 
-    def forward(self, pixel_values: Tensor, image_counts: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, pixel_values: Tensor, figures: np.ndarray) -> tuple[Tensor, Tensor]:
         """Return visual tokens [b, v, h] and their mask [b, v].
 
         Args:
             pixel_values: [n, 3, H, W], images of the whole batch, question by question.
-            image_counts: [b], images per question; sums to n.
+            figures: [b], images per question; sums to n.
         """
         if pixel_values.shape[0]:
-            return self.tokens(self.cells(pixel_values), image_counts)
-        b, h = image_counts.shape[0], self.projection.out_features
+            return self.tokens(self.cells(pixel_values), figures)
+        b, h = len(figures), self.projection.out_features
         tokens = pixel_values.new_zeros((b, 0, h))
         if self.training and torch.distributed.is_initialized():
             # Other ranks may have images, and this rank must join their all-reduce.
@@ -217,9 +218,9 @@ class VisualStream(nn.Module):
         cells = torch.cat([feature_cells(self.backbone, part) for part in parts])
         return cells.mean(1, keepdim=True) if self.whole else cells
 
-    def tokens(self, cells: Tensor, image_counts: Tensor) -> tuple[Tensor, Tensor]:
+    def tokens(self, cells: Tensor, figures: np.ndarray) -> tuple[Tensor, Tensor]:
         """Project cells of all images [n, c, features] to tokens [b, v, h] of their questions, and mask [b, v]."""
-        return self.placed(cells, figure_slots(image_counts))
+        return self.placed(cells, to_device(figure_slots(figures), cells.device))
 
     def placed(self, cells: Tensor, slots: Tensor) -> tuple[Tensor, Tensor]:
         """Do the same as :meth:`tokens`, given ``slots`` [b, f] from :func:`figure_slots`.
@@ -253,11 +254,11 @@ def feature_cells(backbone: Any, pixel_values: Tensor) -> Tensor:
     return features.flatten(1, 2) if getattr(backbone, "output_fmt", "") == "NHWC" else features.flatten(2).mT
 
 
-def figure_slots(image_counts: Tensor) -> Tensor:
-    """Return the batch row of each question's figures, [b, f], padded with -1; f = max(``image_counts``)."""
-    places = torch.arange(int(image_counts.max()), device=image_counts.device)
-    first = image_counts.cumsum(0) - image_counts
-    return torch.where(places < image_counts.unsqueeze(1), first.unsqueeze(1) + places, -1)
+def figure_slots(figures: np.ndarray) -> np.ndarray:
+    """Return the batch row of each question's figures, [b, f], padded with -1; f = max(``figures``)."""
+    places = np.arange(figures.max(initial=0))
+    first = figures.cumsum() - figures
+    return np.where(places < figures[:, None], first[:, None] + places, -1)
 
 
 def _group_norm(channels: int, **options: Any) -> nn.Module:

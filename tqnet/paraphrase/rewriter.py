@@ -214,7 +214,7 @@ class ValidationAccuracy:
             rows = [self.views[0, index, 0] for index in range(start, min(start + self.batch_size, judged))]
             batch = self.views.collate(rows).to(self.model.device)
             guessed = batch.extras["target"][:, 1:]
-            logits = next_token_logits(self.model, **batch.inputs, target=batch.extras["target"])
+            logits = next_token_logits(self.model, **batch.text, target=batch.extras["target"])
             real = guessed != self.model.config.pad_token_id
             right += int(((logits.argmax(-1) == guessed) & real).sum())
             count += int(real.sum())

@@ -5,19 +5,21 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from accelerate import Accelerator
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from tqnet.config import ConfigError
+from tqnet.libraries import to_device
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.heads import KeyQueue, MomentumEncoder
 from tqnet.modeling.visual import statistics_kept
 from tqnet.questions import QuestionBank
 from tqnet.questions.hierarchy import KnowledgeDistance, class_name
 from tqnet.questions.question import KnowledgePath
-from tqnet.training.data import Batch, split_questions
+from tqnet.training.data import Batch, Inputs, split_questions
 from tqnet.training.labels import training_knowledge
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.sampler import unshuffle
@@ -28,19 +30,22 @@ class Keys:
     """The keys of one stream in one step.
 
     Attributes:
-        positives: [b, d], for this process's queries; ids, hashes: [b], of their questions; present: bool [b], whether
-            a question has the stream.
+        positives: [b, d], for this process's queries; ids, hashes: [b], of their questions; index: [b], ids on the
+            host.
+        present: [p], rows of the queries that have the stream, None for all; on the host, so that their number is
+            known without waiting for the device.
         weight: Scales this process's mean over present questions, so that the mean over processes is the mean over
             all present questions of the step.
-        gathered: Keys, ids and hashes of the whole step in global batch order, for the queue.
+        gathered: Keys, ids, hashes and presence of the whole step in global batch order, for the queue.
     """
 
     positives: Tensor
+    index: np.ndarray
     ids: Tensor
     hashes: Tensor
-    present: Tensor
+    present: np.ndarray | None
     weight: Tensor
-    gathered: tuple[Tensor, Tensor, Tensor]
+    gathered: tuple[Tensor, Tensor, Tensor, Tensor]
 
 
 class ShuffledKeys:
@@ -64,19 +69,23 @@ class ShuffledKeys:
         inputs = batch.views[1]
         with self.accelerator.autocast():
             keys = self.key_encoder(**inputs)
-        ids = self.accelerator.gather(batch.index)
-        order = torch.from_numpy(unshuffle(len(ids), self.seed, micro)).to(ids.device)
+        ids = to_device(batch.everywhere, self.accelerator.device)
+        order = to_device(unshuffle(len(ids), self.seed, micro), ids.device)
         has_images = self.accelerator.gather(inputs["image_counts"] > 0)[order]
         start = self.accelerator.process_index * len(batch.index)
         local = slice(start, start + len(batch.index))
         by_stream = {}
         for stream, key in keys.items():
             key = self.accelerator.gather(key)[order]
-            present = has_images if stream == "visual" else torch.ones_like(has_images)
+            visual = stream == "visual"
+            present = has_images if visual else torch.ones_like(has_images)
+            rows = np.flatnonzero(batch.inputs["lengths"].figures) if visual else None
             hashes = self.hashes[stream][ids]
             weight = present[local].sum() * self.accelerator.num_processes / present.sum().clamp(min=1)
-            gathered = key[present], ids[present], hashes[present]
-            by_stream[stream] = Keys(key[local], ids[local], hashes[local], present[local], weight, gathered)
+            gathered = key, ids, hashes, present
+            by_stream[stream] = Keys(
+                key[local], batch.everywhere[local], ids[local], hashes[local], rows, weight, gathered
+            )
         return by_stream
 
 
@@ -108,11 +117,12 @@ def contrast_metrics(query: Tensor, logits: Tensor, temperature: float) -> dict[
     if they have collapsed to a point.
     """
     similarity = logits * temperature
-    negatives = similarity[:, 1:][torch.isfinite(similarity[:, 1:])]
+    is_negative = torch.isfinite(similarity[:, 1:])
+    negatives = torch.where(is_negative, similarity[:, 1:], 0.0)
     return {
         "top1": (logits.argmax(1) == 0).float().mean(),
         "positive": similarity[:, 0].mean(),
-        "negative": negatives.mean() if len(negatives) else torch.zeros(()),
+        "negative": negatives.sum() / is_negative.sum().clamp(min=1),
         "spread": query.float().std(0, correction=0).mean() * query.shape[1] ** 0.5,
     }
 
@@ -141,15 +151,15 @@ class KeyRanks:
         self.depth = self.distance.depth
         self._set_of = torch.from_numpy(self.distance.set_of)
 
-    def __call__(self, ids: Tensor, keys: Tensor, excluded: Tensor) -> Tensor:
+    def __call__(self, index: np.ndarray, keys: Tensor, excluded: Tensor) -> Tensor:
         """Return [b, 1 + k]: 0 for a question's own key, then ranks of the queue's ``keys`` [k], -1 if ``excluded``."""
-        rows = torch.from_numpy(self.distance.rows(ids.cpu().numpy())).to(ids.device)
+        rows = to_device(self.distance.rows(index), keys.device)
         self._set_of = self._set_of.to(keys.device)
         ranks = rows.index_select(1, self._set_of[keys])
-        return torch.cat([ranks.new_zeros(len(ids), 1), ranks.masked_fill(excluded, -1)], 1)
+        return torch.cat([ranks.new_zeros(len(index), 1), ranks.masked_fill(excluded, -1)], 1)
 
 
-def embed_in_chunks(model: QuestionEncoder, inputs: dict[str, Tensor], size: int) -> Tensor:
+def embed_in_chunks(model: QuestionEncoder, inputs: Inputs, size: int) -> Tensor:
     """Return the model's embeddings [b, h]; in training, hold the activations of at most ``size`` questions.
 
     Gradient caching (Gao et al. 2021, "Scaling Deep Contrastive Learning Batch Size under Memory Limited Setup",
@@ -174,7 +184,7 @@ def embed_in_chunks(model: QuestionEncoder, inputs: dict[str, Tensor], size: int
         size: Questions per chunk; 0 encodes the batch at once, with all activations.
     """
 
-    def embed(part: dict[str, Tensor]) -> Tensor:
+    def embed(part: Inputs) -> Tensor:
         return model(**part).embedding
 
     def first_and_second_pass() -> tuple[AbstractContextManager[None], AbstractContextManager[None]]:

@@ -14,13 +14,17 @@ from torch.utils.data import Dataset
 
 from tqnet.augment.view import QuestionAugmentation
 from tqnet.config import ConfigError
-from tqnet.modeling.encoder import Parts
+from tqnet.libraries import to_device
+from tqnet.modeling.lengths import Lengths, Parts
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import Question, QuestionBank
 from tqnet.text.vocabulary import continuing_pieces
 
 #: (epoch, question number, view), as drawn by a sampler.
 Item = tuple[int, int, int]
+
+#: Arguments of a model: tensors, and the `Lengths` of their rows.
+Inputs = dict[str, Any]
 
 #: Model arguments with a row per figure; all others have one per question.
 PER_FIGURE = ("pixel_values", "image_cells")
@@ -34,25 +38,43 @@ class Batch:
     """A packed training batch.
 
     Attributes:
-        index: [b], question numbers in the training bank.
+        index: [b], question numbers in the training bank; always on the host.
         views: Model arguments, one dict per view.
         extras: Tensors added by a recipe's ``prepare``, such as labels of masked tokens.
+        everywhere: [world * b], ``index`` of all processes in their order.
     """
 
     index: Tensor
-    views: list[dict[str, Tensor]]
+    views: list[Inputs]
     extras: dict[str, Tensor] = field(default_factory=dict)
+    everywhere: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    def __post_init__(self) -> None:
+        self.views = [_measured(view) for view in self.views]
 
     @property
-    def inputs(self) -> dict[str, Tensor]:
+    def inputs(self) -> Inputs:
         """The first view."""
         return self.views[0]
 
-    def to(self, device: torch.device) -> Batch:
-        def move(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-            return {name: value.to(device, non_blocking=True) for name, value in tensors.items()}
+    @property
+    def text(self) -> dict[str, Tensor]:
+        """Token ids and mask of the first view."""
+        return {name: self.inputs[name] for name in ("input_ids", "attention_mask")}
 
-        return Batch(self.index.to(device), list(map(move, self.views)), move(self.extras))
+    def pin_memory(self) -> Batch:
+        """Pin the memory of all tensors, which the loader does in a thread of its own."""
+        return self._map(lambda tensor: tensor.pin_memory())
+
+    def to(self, device: torch.device) -> Batch:
+        """Start to copy the batch to ``device``; its `Lengths` stay on the host."""
+        return self._map(lambda tensor: to_device(tensor, device))
+
+    def _map(self, change: Callable[[Tensor], Tensor]) -> Batch:
+        def mapped(values: Inputs) -> Inputs:
+            return {name: change(value) if isinstance(value, Tensor) else value for name, value in values.items()}
+
+        return dataclasses.replace(self, views=list(map(mapped, self.views)), extras=mapped(self.extras))
 
     def padding(self, parts: Parts, cells: int) -> float:
         """Return the ratio of computed to real tokens.
@@ -63,17 +85,34 @@ class Batch:
         """
         computed = real = 0
         for view in self.views:
-            text, visual = view["attention_mask"].sum(1), cells * view["image_counts"]
-            real += int((text + visual).sum())
-            computed += sum(len(rows) * int(text[rows].max() + visual[rows].max()) for rows in parts(text, visual))
-        return computed / max(1, real)
+            text, visual = view["lengths"].text, cells * view["lengths"].figures
+            real += (text + visual).sum()
+            computed += sum(len(rows) * (text[rows].max() + visual[rows].max()) for rows in parts(view["lengths"]))
+        return float(computed / max(1, real))
 
 
-def split_questions(inputs: dict[str, Tensor], size: int) -> list[dict[str, Tensor]]:
+def _measured(view: Inputs) -> Inputs:
+    """Add the `Lengths` of a view's questions, while it is on the host."""
+    if "lengths" in view or "attention_mask" not in view:
+        return view
+    return {**view, "lengths": Lengths.read(view["attention_mask"], view.get("image_counts"))}
+
+
+def split_questions(inputs: Inputs, size: int) -> list[Inputs]:
     """Split model arguments into chunks of at most ``size`` questions with their figures."""
-    figures = [int(counts.sum()) for counts in inputs["image_counts"].split(size)]
-    split = {name: value.split(figures if name in PER_FIGURE else size) for name, value in inputs.items()}
-    return [dict(zip(split, values, strict=True)) for values in zip(*split.values(), strict=True)]
+    lengths = inputs.get("lengths") or Lengths.read(inputs["attention_mask"], inputs["image_counts"])
+    chunks = [lengths[start : start + size] for start in range(0, len(lengths), size)]
+    figures = [chunk.figures.sum().item() for chunk in chunks]
+    tensors = {name: value for name, value in inputs.items() if name != "lengths"}
+    split = {name: value.split(figures if name in PER_FIGURE else size) for name, value in tensors.items()}
+    return [dict(zip((*split, "lengths"), values, strict=True)) for values in zip(*split.values(), chunks, strict=True)]
+
+
+def twice(inputs: Inputs) -> Inputs:
+    """Repeat a batch's questions, for two views that differ in dropout only."""
+    lengths = inputs["lengths"]
+    both = Lengths(np.tile(lengths.text, 2), np.tile(lengths.figures, 2))
+    return {name: torch.cat([value, value]) for name, value in inputs.items() if name != "lengths"} | {"lengths": both}
 
 
 class QuestionViews(Dataset[Any]):
@@ -156,11 +195,12 @@ class MaskTokens:
         self.special[tokenizer.all_special_ids] = True
 
     def __call__(self, batch: Batch, items: Sequence[Item]) -> Batch:
-        """Mask ``input_ids`` and add the true tokens as ``extras["labels"]`` [b, t]."""
+        """Mask ``input_ids``; add ``masked`` and ``tokens`` [m]: places among all b * t, and their true tokens."""
         rows = [self.mask(ids, item) for ids, item in zip(batch.inputs["input_ids"].numpy(), items, strict=True)]
         input_ids, labels = (torch.from_numpy(np.stack(column)) for column in zip(*rows, strict=True))
-        inputs = {**batch.inputs, "input_ids": input_ids}
-        return dataclasses.replace(batch, views=[inputs], extras={"labels": labels})
+        masked = (labels.flatten() != IGNORED).nonzero().squeeze(1)
+        extras = {"masked": masked, "tokens": labels.flatten()[masked]}
+        return dataclasses.replace(batch, views=[{**batch.inputs, "input_ids": input_ids}], extras=extras)
 
     def mask(self, ids: np.ndarray, item: Item) -> tuple[np.ndarray, np.ndarray]:
         """Mask token ids [t]; return them with labels [t]: true tokens at masked positions, IGNORED elsewhere."""

@@ -73,6 +73,7 @@ class Pace:
     def __init__(self, questions_per_step: int):
         self.questions_per_step = questions_per_step
         self.sums: dict[str, tuple[float, int]] = {}
+        self._on_device: list[tuple[str, Tensor]] = []
         self.restart(0)
 
     def restart(self, step: int) -> None:
@@ -80,15 +81,24 @@ class Pace:
         self._begun, self._step, self._waited = time.perf_counter(), step, 0.0
 
     def add(self, values: Mapping[str, float | Tensor]) -> None:
+        """Add values; scalars of a device are read by :meth:`pool`, since reading one waits for the device."""
         for name, value in values.items():
-            self._add(name, float(value), 1)
+            if isinstance(value, Tensor):
+                self._on_device.append((name, value.detach()))
+            else:
+                self._add(name, value, 1)
 
     def _add(self, name: str, total: float, count: int) -> None:
         before, counted = self.sums.get(name, (0.0, 0))
         self.sums[name] = (before + total, counted + count)
 
     def pool(self, accelerator: Accelerator) -> None:
-        """Gather sums on the main process; metrics of figures may be missing on some processes."""
+        """Read the sums and gather them on the main process; metrics of figures may be missing on some processes."""
+        if self._on_device:
+            names, values = zip(*self._on_device, strict=True)
+            for name, value in zip(names, torch.stack([v.float() for v in values]).tolist(), strict=True):
+                self._add(name, value, 1)
+            self._on_device = []
         if accelerator.num_processes > 1:
             gathered, self.sums = gather_object([self.sums]), {}
             for sums in gathered if accelerator.is_main_process else ():

@@ -20,13 +20,13 @@ from tqdm import tqdm
 
 from tqnet.config import ConfigError
 from tqnet.files import CARD, atomic_folder
-from tqnet.modeling.encoder import Parts
+from tqnet.modeling.lengths import Parts
 from tqnet.training.checkpoint import checkpoints, load_checkpoint, save_checkpoint, sweep
 from tqnet.training.config import RecipeConfig
 from tqnet.training.data import Batch, QuestionViews
 from tqnet.training.logging import MetricsLog, Pace, peak_memory
 from tqnet.training.optim import build_optimizer, build_schedule, mark_trained_figures
-from tqnet.training.processes import Interrupted, Signals, any_process, kill_workers, leave_signals_to_the_run
+from tqnet.training.processes import HostFlags, Interrupted, Signals, kill_workers, leave_signals_to_the_run
 from tqnet.training.provenance import Provenance
 from tqnet.training.sampler import BatchPlan, LocalBatches
 
@@ -46,6 +46,35 @@ class Saveable(Protocol):
 
     def save_pretrained(self, folder: Path) -> None:
         """Write everything needed for loading to ``folder``."""
+
+
+class FiniteGuard:
+    """Finds the first loss or gradient of a run that is not finite, and names its questions.
+
+    Looking waits for the device, so the values are kept there until :meth:`look`; meanwhile the optimizer skips steps
+    whose gradient is not finite.
+    """
+
+    def __init__(self, accelerator: Accelerator, views: QuestionViews):
+        self._accelerator, self._views = accelerator, views
+        self._finite: list[Tensor] = []
+        self._origins: list[tuple[int, str, Tensor]] = []
+
+    def add(self, step: int, what: str, finite: Tensor, index: Tensor) -> None:
+        """Note if a loss or gradient of ``step``, from the questions ``index``, is ``finite``, a bool scalar."""
+        self._finite.append(finite)
+        self._origins.append((step, what, index))
+
+    def look(self) -> None:
+        """Raise for the first value since the last look that is not finite, on any process."""
+        faulty = self._accelerator.reduce((~torch.stack(self._finite)).float(), "sum").cpu().numpy() > 0
+        if faulty.any():
+            step, what, index = self._origins[faulty.argmax()]
+            ids = ", ".join(gather_object(self._views.ids(index)))
+            raise NonFiniteLossError(
+                f"step {step}: the {what} is not finite; lower optim.lr or look at the questions of this batch: {ids}"
+            )
+        self._finite, self._origins = [], []
 
 
 class TrainingLoop:
@@ -112,7 +141,9 @@ class TrainingLoop:
             mark_trained_figures(model, optimizer)
         self.schedule = build_schedule(optimizer, optim, self.steps)
         self.clip = optim.clip or math.inf  # the norm is logged either way
+        self._fused = optimizer
         self.trained, self.optimizer = accelerator.prepare(trained, optimizer)
+        self._guard, self._flags = FiniteGuard(accelerator, views), HostFlags(accelerator)
         self.state = {name: module.to(self.device) for name, module in (state or {}).items()}
         self._parts, self._evaluate = parts, evaluate
         self._eval_every = run.eval_every or max(1, len(plan) // run.accumulate)
@@ -144,9 +175,10 @@ class TrainingLoop:
         """Yield this process's share of global micro-batches ``first`` to ``stop``, on the device."""
         rank, world = self.accelerator.process_index, self.accelerator.num_processes
         workers = self.views.workers
+        sampler = LocalBatches(self.plan, first, stop, rank, world, self.views.views, self.run.seed)
         loader = DataLoader(
             self.views,
-            batch_sampler=LocalBatches(self.plan, first, stop, rank, world, self.views.views, self.run.seed),
+            batch_sampler=sampler,
             collate_fn=self.views.collate,
             num_workers=workers,
             worker_init_fn=leave_signals_to_the_run,
@@ -157,6 +189,9 @@ class TrainingLoop:
         if workers:
             atexit.register(kill_workers)
         for batch in loader:
+            if isinstance(batch, Exception):  # in a worker
+                raise batch
+            batch.everywhere = sampler.yielded.popleft()
             yield batch.to(self.device)
 
     def later_batches(self, count: int) -> Iterator[Batch]:
@@ -165,7 +200,7 @@ class TrainingLoop:
 
     def step(self, loss: Tensor, logged: Mapping[str, float | Tensor]) -> None:
         """Run the backward pass and, every ``run.accumulate`` calls, an optimizer step."""
-        self._stop_unless_finite(loss.detach(), "loss", self._batch.index)
+        self._guard.add(self.step_number + 1, "loss", torch.isfinite(loss.detach()), self._batch.index)
         self.micro += 1
         self._seen.append(self._batch.index)
         self.accelerator.backward(loss / self.run.accumulate)
@@ -174,10 +209,14 @@ class TrainingLoop:
             self._pace.add({"padding": self._batch.padding(self._parts, self.model.cells_per_image)})
         if not self.stepped:
             return
+        self._fill_gradients()
         norm = self.accelerator.clip_grad_norm_(self.trained.parameters(), self.clip)
-        self._stop_unless_finite(norm, "gradient", torch.cat(self._seen))
+        finite = torch.isfinite(norm)
+        self._guard.add(self.step_number + 1, "gradient", finite, torch.cat(self._seen))
         self._seen = []
         self._pace.add({"gradient_norm": norm})
+        # Fused optimizers skip the step, on the device, where it is 1.
+        self._fused.found_inf = (~finite).float()  # type: ignore[attr-defined]
         self.optimizer.step()
         self.schedule.step()
         self.optimizer.zero_grad()
@@ -204,14 +243,28 @@ class TrainingLoop:
         log.info("model: %s", folder)
         return folder
 
+    def _fill_gradients(self) -> None:
+        """Give weights that a step did not reach zero gradients, as the all-reduce of several processes does.
+
+        Else the optimizer would skip them, momentum and decay too, in one process and not in two.
+        """
+        for parameter in self.trained.parameters():
+            if parameter.requires_grad and parameter.grad is None:
+                parameter.grad = torch.zeros_like(parameter)
+
     def _after_step(self) -> None:
         last = self.step_number == self.steps
-        if self.step_number % self.run.log_every == 0 or last:
+        logging = last or self.step_number % self.run.log_every == 0
+        evaluating = self._evaluate is not None and (last or self.step_number % self._eval_every == 0)
+        stopping = self._flags.any(self._signals.number != 0)
+        saving = stopping or last or self.step_number % self.run.save_every == 0
+        if logging or evaluating or saving or self.device.type == "cpu":
+            self._guard.look()
+        if logging:
             self._log()
-        if self._evaluate and (self.step_number % self._eval_every == 0 or last):
+        if evaluating:
             self._pace.pause(self._keep_best)
-        stopping = any_process(self.accelerator, self._signals.number != 0)
-        if stopping or self.step_number % self.run.save_every == 0 or last:
+        if saving:
             self._pace.pause(self._save)
         if stopping:
             log.info("stopped at step %d; run.resume=true goes on from there", self.step_number)
@@ -289,15 +342,6 @@ class TrainingLoop:
                 self.model.save_pretrained(temporary)
                 if (folder / CARD).is_file():
                     shutil.copy2(folder / CARD, temporary / CARD)  # may be hand-written
-
-    def _stop_unless_finite(self, value: Tensor, what: str, index: Tensor) -> None:
-        """Raise before a non-finite ``value``, computed from the questions ``index``, reaches the weights."""
-        if any_process(self.accelerator, not bool(torch.isfinite(value))):
-            ids = ", ".join(gather_object(self.views.ids(index)))
-            raise NonFiniteLossError(
-                f"step {self.step_number + 1}: the {what} is not finite; lower optim.lr or look at the "
-                f"questions of this batch: {ids}"
-            )
 
     def _log(self) -> None:
         self._pace.pool(self.accelerator)

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from tqnet.config import ConfigError
+from tqnet.libraries import to_device
 from tqnet.losses.contrastive import in_batch_infonce
 from tqnet.losses.prediction import masked_token_prediction, soft_label_classification
 from tqnet.modeling.heads import MaskedTokenHead
@@ -285,13 +286,13 @@ class TaskLosses:
 
     def _label(self, name: str, outputs: dict[str, Tensor], batch: Batch) -> Term:
         """Predict type, difficulty or knowledge concepts."""
-        indicators = torch.from_numpy(self.labels[name].indicators(batch.index.cpu().numpy()))
-        return self._classes(outputs[name], indicators.to(batch.index.device))
+        indicators = self.labels[name].indicators(batch.index.numpy())
+        return self._classes(outputs[name], to_device(indicators, self.accelerator.device))
 
     def _solution(self, outputs: dict[str, Tensor], batch: Batch) -> Term:
         """Find a question's solution among those of all processes; equal questions or solutions are no negatives."""
         contents, solutions = self._gathered(outputs, "content", "solution")
-        index = self.accelerator.gather(batch.index)
+        index = to_device(batch.everywhere, self.accelerator.device)
         rows = self.has_solution[index]
         alike = same(self.contents[index[rows]]) | same(self.solutions[index[rows]])
         return self._contrast(contents[rows], solutions[rows], alike)
@@ -302,7 +303,8 @@ class TaskLosses:
         Figures of the same question, equal figures and figures of equal texts are no negatives.
         """
         texts, figures = self._gathered(outputs, "text", "figures")
-        index, counts = (self.accelerator.gather(rows) for rows in (batch.index, batch.inputs["image_counts"]))
+        index = to_device(batch.everywhere, self.accelerator.device)
+        counts = self.accelerator.gather(batch.inputs["image_counts"])
         places = torch.arange(figures.shape[1], device=counts.device)
         question, place = torch.nonzero(places < counts[:, None], as_tuple=True)
         alike = same(self.texts[index[question]]) | same(self.figures[index[question], place])

@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from types import FrameType
+from typing import Any
 
 import psutil
 import torch
@@ -109,16 +110,25 @@ def weight_of_mean(accelerator: Accelerator, count: Tensor | int) -> Tensor:
     Returns:
         A scalar; 1 in a single process, 0 without items.
     """
-    local = torch.as_tensor(count, device=accelerator.device, dtype=torch.float32)
+    local = torch.ones((), device=accelerator.device) * count
     total = accelerator.reduce(local, "sum") if accelerator.num_processes > 1 else local
     return local * accelerator.num_processes / total.clamp(min=1)
 
 
-def any_process(accelerator: Accelerator, flag: bool) -> bool:
-    """Return whether ``flag`` is set on any process."""
-    if accelerator.num_processes == 1:
-        return flag
-    return bool(accelerator.reduce(torch.tensor(float(flag), device=accelerator.device), "sum") > 0)
+class HostFlags:
+    """Agreement of all processes on flags of their hosts, without waiting for a device."""
+
+    def __init__(self, accelerator: Accelerator):
+        several = accelerator.num_processes > 1
+        self._group: Any = torch.distributed.new_group(backend="gloo") if several else None
+
+    def any(self, flag: bool) -> bool:
+        """Return whether ``flag`` is set on any process."""
+        if self._group is None:
+            return flag
+        flags = torch.tensor([flag], dtype=torch.uint8)
+        torch.distributed.all_reduce(flags, torch.distributed.ReduceOp.MAX, group=self._group)
+        return bool(flags)
 
 
 class Interrupted(SystemExit):

@@ -5,8 +5,9 @@ Plans are stateless, so a resumed run only needs its step number.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -186,6 +187,8 @@ class LocalBatches:
     world: int = 1
     views: int = 1
     seed: int = 0
+    yielded: deque[np.ndarray] = field(default_factory=deque)
+    """Questions of the global batches so far; whoever reads the batches takes them from here, in the same order."""
 
     def __len__(self) -> int:
         return self.stop - self.start
@@ -203,6 +206,7 @@ class LocalBatches:
             if self.views == 2:
                 permuted = batch[key_permutation(len(batch), self.seed, step)]
                 items += [(epoch, int(i), 1) for i in permuted[local]]
+            self.yielded.append(batch)
             yield items
 
 

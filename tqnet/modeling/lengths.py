@@ -1,0 +1,47 @@
+"""Token and figure counts of a batch, kept on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """Text tokens and figures of each question in a batch, on the host: int64 [b] each.
+
+    A batch carries them because reading them from a mask on an accelerator waits for all work queued there.
+    """
+
+    text: np.ndarray
+    figures: np.ndarray
+
+    @classmethod
+    def read(cls, attention_mask: Tensor, image_counts: Tensor | None = None) -> Lengths:
+        """Count the tokens of a mask [b, t]; without ``image_counts`` [b], no question has figures."""
+        text = attention_mask.sum(1).cpu().numpy()
+        # A copy, since a data worker moves the memory of tensors that it sends.
+        return cls(text, np.zeros_like(text) if image_counts is None else np.array(image_counts.cpu()))
+
+    def __len__(self) -> int:
+        return len(self.text)
+
+    def __getitem__(self, rows: np.ndarray | slice) -> Lengths:
+        return Lengths(self.text[rows], self.figures[rows])
+
+    @property
+    def most_figures(self) -> int:
+        """Figures of the question that has the most."""
+        return self.figures.max(initial=0).item()
+
+
+#: Lengths of a batch -> row numbers of each part; a part is padded to its longest row.
+Parts = Callable[[Lengths], Sequence[np.ndarray]]
+
+
+def one_part(lengths: Lengths) -> Sequence[np.ndarray]:
+    """Return all rows as one part (`Parts`)."""
+    return (np.arange(len(lengths)),)
