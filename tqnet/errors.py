@@ -115,7 +115,7 @@ def ending(error: BaseException, when_memory_ends: str = "") -> Ending:
         return Ending(CALLED_WRONGLY, f"{error.name} is missing: pip install 'tqnet[{EXTRAS[error.name]}]'")
     if isinstance(error, OSError) and error.errno is not None:
         return Ending(CALLED_WRONGLY if error.errno in _WRONG_PATH else FAILED, _file_message(error))
-    if not _is_ours(error):
+    if not foreseen(error):
         named = f"{type(error).__name__}: {first_line(error)}"
         if " worker process" in first_line(error):  # torch wraps errors of data loading processes
             named = str(error).strip().splitlines()[-1]
@@ -194,7 +194,7 @@ def _out_of_memory(error: BaseException) -> bool:
     return torch is not None and isinstance(error, torch.OutOfMemoryError)
 
 
-def _is_ours(error: BaseException) -> bool:
+def foreseen(error: BaseException) -> bool:
     """Return True if our own code raised the error, with a message for users, rather than a library.
 
     A class of ours counts wherever it was raised; for others, the frame that raised.

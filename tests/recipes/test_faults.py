@@ -147,6 +147,28 @@ def test_a_loss_that_is_not_finite_names_the_questions(
     assert f"step {len(seen)}: the loss is not finite; lower optim.lr" in str(caught.value)
 
 
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_figure_that_cannot_be_read_in_training(
+    workers: int, train: Callable[..., Any], tmp_path: Path, draw_figure: Callable[..., str], caplog: Any
+) -> None:
+    """It was there when the bank was checked; figures of validation are read by the same rule."""
+    paths = [draw_figure(number) for number in range(24)]
+    records = [
+        {"id": str(i), "stem": f"Find $x$ in {i}.", "images": [Path(path).name], "group": f"g{i % 2}", "split": split}
+        for i, (path, split) in enumerate(zip(paths, ["train"] * 12 + ["valid"] * 12, strict=True))
+    ]
+    bank = tmp_path / "bank.jsonl"
+    bank.write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
+    given = [f"data.bank={bank}", f"data.workers={workers}", "data.verify_images=false", "run.batch_size=8"]
+    for path in (paths[0], paths[20]):
+        Path(path).write_bytes(b"no figure")
+    with pytest.raises(OSError, match="corrupt image"):
+        train("finetune.similar", *given)
+    run = train("finetune.similar", *given, "data.on_error=skip", out="skipped")
+    assert run.model.config.reads_images
+    assert f"{paths[20]}: corrupt image; a blank is read in its place" in caplog.text
+
+
 @pytest.mark.parametrize("clip", [0.0, 1.0])
 def test_a_gradient_that_is_not_finite_reaches_no_weight(
     clip: float, train: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path

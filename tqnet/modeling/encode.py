@@ -21,7 +21,6 @@ from tqnet.libraries import to_device
 from tqnet.modeling.lengths import Lengths
 from tqnet.modeling.processor import QuestionLike, TQNetProcessor, as_question
 from tqnet.questions import Question
-from tqnet.questions.images import open_figure
 
 if TYPE_CHECKING:
     from tqnet.modeling.encoder import QuestionEncoder
@@ -92,7 +91,7 @@ def batches(
             if known is not None and any(records[i].images for i in chosen):
                 figures = [processor.kept_images(records[i].images) for i in chosen]
             unknown = dict.fromkeys(path for paths in figures for path in paths if path not in (known or ()))
-            squares = {path: processor.image_processor.fit(open_figure(path)) for path in unknown}
+            squares = {path: processor.image_processor.fit(processor.open_figure(path)) for path in unknown}
             yield Batch(rows, text, figures, squares)
 
 
@@ -250,7 +249,7 @@ class CellCache:
         device: torch.device | str = "cpu",
         room: int = CACHE_BYTES,
     ):
-        self.convolve, self.images, self.device, self.room = convolve, processor.image_processor, device, room
+        self.convolve, self.processor, self.device, self.room = convolve, processor, device, room
         self.kept: OrderedDict[str, Tensor] = OrderedDict()
 
     def __call__(self, paths: list[str], squares: Mapping[str, np.ndarray] | None = None) -> Tensor:
@@ -259,9 +258,11 @@ class CellCache:
         ``squares`` are figures already opened, uint8 [s, s, 3] by path.
         """
         if missing := [path for path in dict.fromkeys(paths) if path not in self.kept]:
-            opened = squares or {}
-            figures = [opened[path] if path in opened else self.images.fit(open_figure(path)) for path in missing]
-            cells = self.convolve(self.images.normalise(figures).to(self.device))
+            opened, images = squares or {}, self.processor.image_processor
+            figures = [
+                opened[path] if path in opened else images.fit(self.processor.open_figure(path)) for path in missing
+            ]
+            cells = self.convolve(images.normalise(figures).to(self.device))
             # Clone: a view would keep the whole batch alive.
             self.kept.update((path, cell.clone()) for path, cell in zip(missing, cells, strict=True))
         for path in paths:

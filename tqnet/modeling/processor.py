@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -67,6 +68,8 @@ class TQNetProcessor(ProcessorMixin):
         self.mark_numbers = mark_numbers
         self.prompt = prompt
         self.cut_texts = self.left_out_images = 0
+        self.blank_unreadable = False
+        """Read a blank figure, with a warning, in place of one that cannot be read."""
         self._legible: Legible | None = None
 
     def __call__(self, questions: Sequence[QuestionLike], **_: Any) -> BatchFeature:
@@ -151,7 +154,21 @@ class TQNetProcessor(ProcessorMixin):
 
     def open_images(self, question: Question) -> list[np.ndarray]:
         """Open up to ``max_images`` of the question's figures, uint8 [H, W, 3] each."""
-        return [open_figure(path) for path in self.kept_images(question.images)]
+        return [self.open_figure(path) for path in self.kept_images(question.images)]
+
+    def open_figure(self, path: str) -> np.ndarray:
+        """Open a figure, uint8 [H, W, 3].
+
+        Raises:
+            OSError: It cannot be read, and ``blank_unreadable`` is off; the message has its path.
+        """
+        try:
+            return open_figure(path)
+        except OSError as error:
+            if not self.blank_unreadable:
+                raise
+            warn_of_blank(str(error))
+            return np.full((1, 1, 3), 255, dtype=np.uint8)
 
     def kept_images(self, images: Sequence[str]) -> Sequence[str]:
         """Return the first ``max_images`` of a question's figure paths and count the rest."""
@@ -169,6 +186,12 @@ class TQNetProcessor(ProcessorMixin):
         if self.left_out_images:
             log.warning("%d figures beyond %d of a question left out", self.left_out_images, self.max_images)
         self.forget_cuts()
+
+
+@cache
+def warn_of_blank(problem: str) -> None:
+    """Warn once of a figure that is read as a blank."""
+    log.warning("%s; a blank is read in its place", problem)
 
 
 def _within(room: int, first: Sequence[T], second: Sequence[T]) -> tuple[list[T], list[T]]:

@@ -18,7 +18,6 @@ from tqnet.evaluation.ranking import Bm25Ranker, Ranker, VectorRanker
 from tqnet.files import atomic
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import Question, QuestionBank, Similarity
-from tqnet.questions.images import fit_square, open_figure
 from tqnet.search.background import Words
 from tqnet.search.index import Index
 from tqnet.search.ranking import FEATURES, WEIGHTS, features_of, search_text
@@ -314,11 +313,11 @@ class PairViews(QuestionViews):
 
     def collate(self, rows: list[tuple[Item, list[_Row]]]) -> Batch:  # type: ignore[override]
         """Pack the rows of :meth:`__getitem__`."""
-        size = self.processor.image_processor.image_size
+        fit = self.processor.image_processor.fit
         flat = [(place, row) for place, (_, of_pair) in enumerate(rows) for row in of_pair]
         first, second = (self.processor.tokenize([getattr(row, end) for _, row in flat]) for end in ("first", "second"))
         ids = [self.processor.join(a, b, self.length) for a, b in zip(first, second, strict=True)]
-        figures = [[fit_square(open_figure(path), size) for path in row.images] for _, row in flat]
+        figures = [[fit(self.processor.open_figure(path)) for path in row.images] for _, row in flat]
         extras = {
             "pair": torch.tensor([place for place, _ in flat]),
             "task": torch.tensor([TASKS.index(row.task) for _, row in flat]),

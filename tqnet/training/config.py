@@ -33,7 +33,8 @@ class DataConfig:
     bank: str = REQUIRED
     """Folder with questions.jsonl (or .parquet), or the file itself."""
     on_error: Literal["stop", "skip"] = "stop"
-    """On faulty records: stop lists them and ends the run; skip leaves them out, and pairs that name them."""
+    """On faulty records: stop lists them and ends the run; skip leaves them out, and pairs that name them. On a figure
+    that cannot be read later, in training: stop ends the run; skip warns and reads a blank in its place."""
     verify_images: bool = True
     """Decode every figure before the first step. Turn it off for a bank that `tqnet check` has passed."""
     pairs: str | None = None

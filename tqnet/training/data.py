@@ -14,6 +14,7 @@ from torch.utils.data import Dataset
 
 from tqnet.augment.view import QuestionAugmentation
 from tqnet.config import ConfigError
+from tqnet.errors import foreseen
 from tqnet.libraries import to_device
 from tqnet.modeling.lengths import Lengths, Parts
 from tqnet.modeling.processor import TQNetProcessor
@@ -173,6 +174,29 @@ class QuestionViews(Dataset[Any]):
     def ids(self, index: Tensor) -> list[str]:
         """Return the question ids of a batch."""
         return [self.bank[int(i)].id for i in index]
+
+
+class WorkerBatches(Dataset[Any]):
+    """The batches of ``views``, packed where they are loaded.
+
+    An error with a message for the reader is returned in place of the batch: torch would wrap one raised in a worker.
+    """
+
+    def __init__(self, views: QuestionViews):
+        self.views = views
+
+    def __getitems__(self, items: list[Item]) -> Batch | Exception:
+        try:
+            return self.views.collate([self.views[item] for item in items])
+        except Exception as error:
+            if not foreseen(error):
+                raise
+            return error
+
+    @staticmethod
+    def collate(batch: Any) -> Batch | Exception:
+        """Return what :meth:`__getitems__` has packed."""
+        return batch
 
 
 class MaskTokens:

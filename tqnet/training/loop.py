@@ -23,7 +23,7 @@ from tqnet.files import CARD, atomic_folder
 from tqnet.modeling.lengths import Parts
 from tqnet.training.checkpoint import checkpoints, load_checkpoint, save_checkpoint, sweep
 from tqnet.training.config import RecipeConfig
-from tqnet.training.data import Batch, QuestionViews
+from tqnet.training.data import Batch, QuestionViews, WorkerBatches
 from tqnet.training.logging import MetricsLog, Pace, peak_memory
 from tqnet.training.optim import build_optimizer, build_schedule, mark_trained_figures
 from tqnet.training.processes import HostFlags, Interrupted, Signals, kill_workers, leave_signals_to_the_run
@@ -177,9 +177,9 @@ class TrainingLoop:
         workers = self.views.workers
         sampler = LocalBatches(self.plan, first, stop, rank, world, self.views.views, self.run.seed)
         loader = DataLoader(
-            self.views,
+            WorkerBatches(self.views),
             batch_sampler=sampler,
-            collate_fn=self.views.collate,
+            collate_fn=WorkerBatches.collate,
             num_workers=workers,
             worker_init_fn=leave_signals_to_the_run,
             persistent_workers=workers > 0,
@@ -189,7 +189,7 @@ class TrainingLoop:
         if workers:
             atexit.register(kill_workers)
         for batch in loader:
-            if isinstance(batch, Exception):  # in a worker
+            if isinstance(batch, Exception):
                 raise batch
             batch.everywhere = sampler.yielded.popleft()
             yield batch.to(self.device)

@@ -159,7 +159,8 @@ def build(config: RecipeConfig, bank: QuestionBank) -> QuestionEncoder:
         ConfigError: The settings do not make a model.
         FileNotFoundError, ImportError: As :func:`tqnet.modeling.build.build_model`.
     """
-    model, _ = build_model(config.model, contents(bank))
+    model, processor = build_model(config.model, contents(bank))
+    processor.blank_unreadable = config.data.on_error == "skip"
     log.info("model: %s", _origin(config.model))
     fitted = config.model.visual_projection == "fitted"
     if fitted and isinstance(model, TQNetModel) and _projects_at_random(config, model):
@@ -284,7 +285,12 @@ def figure_hashes(bank: QuestionBank, most: int) -> Tensor:
 
 
 def _figure_digest(path: str) -> str:
-    return hashlib.blake2b(Path(path).read_bytes(), digest_size=8).hexdigest()
+    """Digest a file; one that cannot be read, which training may skip, differs from all others."""
+    try:
+        content = Path(path).read_bytes()
+    except OSError:
+        content = path.encode()
+    return hashlib.blake2b(content, digest_size=8).hexdigest()
 
 
 def similar_questions(bank: QuestionBank, data: DataConfig) -> Similarity:
