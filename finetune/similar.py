@@ -9,6 +9,7 @@ paper compares with (Figure 3).
 
 from __future__ import annotations
 
+from dataclasses import field
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -19,7 +20,17 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from tqnet.augment.view import AugmentConfig
-from tqnet.config import Count, CountOrZero, NonNegative, Positive, ShareBelowOne, parse_config, section, settings
+from tqnet.config import (
+    ConfigError,
+    Count,
+    CountOrZero,
+    NonNegative,
+    Positive,
+    ShareBelowOne,
+    parse_config,
+    section,
+    settings,
+)
 from tqnet.hub.card import write_card
 from tqnet.libraries import to_device
 from tqnet.losses.contrastive import draw_pairs, even_odds, pair_logistic, supervised_contrastive
@@ -28,7 +39,7 @@ from tqnet.modeling.heads import Projector
 from tqnet.modeling.lengths import Lengths
 from tqnet.training import session
 from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
-from tqnet.training.contrast import embed_in_chunks
+from tqnet.training.contrast import embed_in_chunks, train_widths
 from tqnet.training.labels import ConceptLabels
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.processes import gather_with_own_gradient
@@ -66,10 +77,17 @@ class SimilarConfig(RecipeConfig):
     dimension: CountOrZero = 0
     """Width of a projection to contrast in place of the vectors and then drop (Khosla et al. 2020); 0, the paper's, for
     none."""
+    matryoshka: list[Count] = field(default_factory=list)
+    """Widths of the vector's beginnings to train too, so that `tqnet encode --dimensions` can cut it: the loss is the
+    mean over them and the whole vector (Kusupati et al. 2022)."""
     concept_level: Count = 3
     """Level of the knowledge hierarchy that concept_weight uses."""
     concept_weight: NonNegative = 0.0
     """Weight of a second Eq. 3, over pairs that share a concept; 0 is the paper's. Reads labels of train only."""
+
+    def __post_init__(self) -> None:
+        if self.matryoshka and (self.objective == "pair" or self.dimension):
+            raise ConfigError("matryoshka: cuts the vector itself; objective=scl and dimension=0 contrast it")
 
 
 class SimilarityModel(nn.Module):
@@ -100,6 +118,7 @@ def main(config: SimilarConfig) -> Path:
     bank = session.training_questions(config.data, pretraining=False)
     similarity = session.similar_questions(bank, config.data)
     model = session.build(config, bank)
+    train_widths(model, config.matryoshka)
 
     blocks = ConceptLabels.from_bank(bank, config.block_level) if config.block > 1 else None
     concepts = ConceptLabels.from_bank(bank, config.concept_level) if config.concept_weight else None
@@ -127,8 +146,10 @@ def main(config: SimilarConfig) -> Path:
         features = gather_with_own_gradient(accelerator, loop.trained(**batch.inputs))
         matrix = similarity.matrix(batch.everywhere)
         similar = to_device(matrix, loop.device)
+        beginnings = [features, *(F.normalize(features[:, :width], dim=-1) for width in config.matryoshka)]
         if config.objective == "scl":
-            loss = supervised_contrastive(features, similar, config.temperature, config.denominator)
+            losses = [supervised_contrastive(x, similar, config.temperature, config.denominator) for x in beginnings]
+            loss = torch.stack(losses).mean()
         else:
             seed = int(np.random.SeedSequence([config.run.seed, loop.micro]).generate_state(1)[0])
             generator = torch.Generator().manual_seed(seed)

@@ -8,6 +8,8 @@ questions in the queue. Uses no labels.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import field
 from pathlib import Path
 from typing import Literal
 
@@ -19,11 +21,11 @@ from tqnet.config import ConfigError, Count, Positive, Share, parse_config, sect
 from tqnet.hub.card import write_card
 from tqnet.libraries import to_device
 from tqnet.losses.contrastive import infonce
-from tqnet.modeling.heads import ContrastiveEncoder, KeyQueue, MomentumEncoder
+from tqnet.modeling.heads import ContrastiveEncoder, KeyQueue, MomentumEncoder, nested
 from tqnet.modeling.visual import split_batchnorm
 from tqnet.training import session
 from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
-from tqnet.training.contrast import Keys, ShuffledKeys, check_queue, contrast_metrics, fill_queues
+from tqnet.training.contrast import Keys, ShuffledKeys, check_queue, contrast_metrics, fill_queues, train_widths
 from tqnet.training.loop import TrainingLoop
 
 #: Mode -> streams to contrast: the fused question, or each stream separately (fused in a later stage).
@@ -47,6 +49,9 @@ class MoCoConfig(RecipeConfig):
     """Temperature tau of InfoNCE."""
     dimension: Count = 128
     """Width of the projection."""
+    matryoshka: list[Count] = field(default_factory=list)
+    """Widths of the vector's beginnings to train too, so that `tqnet encode --dimensions` can cut it (Kusupati et al.
+    2022); each has a projection and a queue of its own."""
     bn_splits: Count = 4
     """Parts of a batch with separate batch-norm statistics, in a single-process run."""
 
@@ -61,7 +66,7 @@ def main(config: MoCoConfig) -> Path:
     check_queue(config.queue, len(bank))
     model = session.build(config, bank)
 
-    streams = STREAMS[config.mode] if model.config.reads_images else ("text",)
+    streams: Sequence[str] = STREAMS[config.mode] if model.config.reads_images else ("text",)
     if "visual" in streams:
         if model.config.fusion == "joint":  # its text embedding has seen the figures
             raise ConfigError(f"mode: {config.mode} contrasts text and figures apart, which model.fusion=joint joins")
@@ -70,6 +75,8 @@ def main(config: MoCoConfig) -> Path:
         model.fusion.requires_grad_(False)  # not used here; a later stage trains it
     if accelerator.num_processes == 1 and model.config.reads_images:
         split_batchnorm(model.visual, config.bn_splits)
+    train_widths(model, config.matryoshka)
+    streams = nested(streams, config.matryoshka)
     encoder = ContrastiveEncoder(model, streams, config.dimension)
     key_encoder = MomentumEncoder(encoder, config.momentum)
     queues = {stream: KeyQueue(config.queue, config.dimension) for stream in streams}
@@ -99,7 +106,7 @@ def main(config: MoCoConfig) -> Path:
             term, metrics = stream_loss(query, keys[stream], queues[stream], config.temperature)
             terms.append(term)
             logged |= {f"{stream}/{name}": value for name, value in metrics.items()}
-        loop.step(torch.stack(terms).sum(), logged)
+        loop.step(torch.stack(terms).sum() / (1 + len(config.matryoshka)), logged)
         for stream, queue in queues.items():
             queue.enqueue(*keys[stream].gathered)
         if loop.stepped:

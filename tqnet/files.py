@@ -16,7 +16,7 @@ CARD = "README.md"
 _MODEL_FILES = {".safetensors", ".bin", ".json", ".txt", ".model"}
 
 #: Beside a model but not part of it: they may be added later.
-FOR_OTHER_LIBRARIES = {"modules.json", "config_sentence_transformers.json"}
+FOR_OTHER_LIBRARIES = {"modules.json", "config_sentence_transformers.json", "tqnet_classes.py"}
 
 
 @contextmanager

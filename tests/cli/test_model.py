@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,6 +35,33 @@ def test_vectors_and_ids(model_folder: str, bank_folder: str, tmp_path: Path, tq
 def test_normalize(model_folder: str, write_bank: WriteBank, tmp_path: Path, tqnet: Tqnet) -> None:
     tqnet("encode", "--model", model_folder, "--bank", write_bank(), "--out", tmp_path, "--normalize")
     assert np.linalg.norm(np.load(tmp_path / "vectors.npy"), axis=1) == pytest.approx(1, abs=1e-5)
+
+
+def test_vectors_are_cut(folder: Path, bank_folder: str, tmp_path: Path, tqnet: Tqnet, caplog: Any) -> None:
+    """Where the model was trained for it without a word; an index cuts those of its queries and changes too."""
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    (folder / "config.json").write_text(json.dumps(config | {"matryoshka": [16]}), encoding="utf-8")
+    call, index = ["--model", folder, *FAST], tmp_path / "index"
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    tqnet("encode", *call, "--bank", bank_folder, "--out", whole)
+    tqnet("encode", *call, "--bank", bank_folder, "--out", cut, "--dimensions", "16", "--normalize")
+    assert not caplog.messages
+    expected = np.load(whole / "vectors.npy")[:, :16]
+    assert np.load(cut / "vectors.npy") == pytest.approx(
+        expected / np.linalg.norm(expected, axis=1, keepdims=True), abs=1e-5
+    )
+
+    tqnet("index", bank_folder, *call, "--out", index, "--dimensions", "16")
+    assert json.loads(next(index.rglob("manifest.json")).read_text(encoding="utf-8"))["width"] == 16
+    tqnet("index", "update", index, bank_folder, *FAST)
+    question = QuestionBank.load(bank_folder)[0]
+    results = tqnet.json("search", index, "--text", question.content, "--json", *FAST)["results"]
+    assert len(results) == 5
+
+    tqnet("encode", *call, "--bank", bank_folder, "--out", cut, "--dimensions", "8")
+    assert caplog.messages == ["--dimensions: the model was trained for other widths (matryoshka: 16)"]
+    said = tqnet.fails("encode", *call, "--bank", bank_folder, "--out", cut, "--dimensions", "64")
+    assert "--dimensions: 64, but the model's vectors have 48" in said
 
 
 def test_figures_are_decoded_before_the_first_question_is_encoded(

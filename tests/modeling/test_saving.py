@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -100,3 +101,22 @@ def test_no_code_of_a_model_folder_runs(model_type: str, tmp_path: Path) -> None
     with pytest.raises(ValueError, match=str(folder)):
         build_model(ModelConfig(text=str(folder), visual=None, fusion="none"), ["a"])
     assert not ran.exists()
+
+
+@pytest.mark.parametrize("text", ["scratch", "gru"])
+def test_auto_classes_without_an_import_of_tqnet(text: str, tmp_path: Path) -> None:
+    """As from a repository of the Hub: by ``auto_map``, which the user has to trust."""
+    shape = ModelConfig(text=text, scratch_hidden=48, scratch_layers=1, visual=None, fusion="none")
+    model, _ = build_model(shape, ["Find x."] * 5)
+    model.save_pretrained(tmp_path)
+    program = f"""
+import sys
+from transformers import AutoModel, AutoProcessor
+model, processor = (kind.from_pretrained({str(tmp_path)!r}, trust_remote_code=True) for kind in (AutoModel, AutoProcessor))
+vectors = model.eval()(**processor(["Find $x$."])).embedding
+print(*vectors[0].tolist())
+"""
+    environment = os.environ | {"HF_HOME": str(tmp_path / "cache"), "PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    expected = model.encode(["Find $x$."], device="cpu")[0]
+    assert [float(word) for word in done.stdout.split()] == pytest.approx(expected.tolist(), abs=1e-5)

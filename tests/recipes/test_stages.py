@@ -106,6 +106,28 @@ def test_moco(mode: list[str], streams: set[str], golden: Callable[..., Any]) ->
         assert torch.equal(queues[f"{stream}.hashes"][:filled], expected)
 
 
+def test_beginnings_of_vectors_that_serve_alone(train: Callable[..., Any]) -> None:
+    """Each width is contrasted as a vector of its own, and the model says which there are."""
+    short = ["queue=32", "bn_splits=1", "run.max_steps=3", "run.epochs=3", "matryoshka=[16,8]"]
+    moco = train("pretrain.moco", *short, out="moco")
+    (logged,) = (record for record in moco.records if "loss" in record)
+    assert {name.rpartition("/")[0] for name in logged if "/top1" in name} == {"fused", "fused/16", "fused/8"}
+    assert moco.model.config.matryoshka == [8, 16]
+
+    plain = ["model.dropout=0", "run.max_steps=1", "run.precision=fp32", "optim.lr=0"]
+    whole, beginnings = (
+        train("finetune.similar", *plain, f"matryoshka={widths}", out=f"scl{widths}").losses[0]
+        for widths in ([], [16, 8])
+    )
+    assert beginnings != whole
+    assert (
+        train("finetune.similar", *plain, f"model.start={moco.out / 'model'}", out="later").model.config.matryoshka
+        == []
+    )
+    with pytest.raises(ConfigError, match="matryoshka: 48 is not less than the vector's 48"):
+        train("finetune.similar", "matryoshka=[48]", out="wide")
+
+
 def test_moco_of_texts_alone(train: Callable[..., Any]) -> None:
     """Without figures only the text stream is contrasted; the fusion behind it is not trained."""
     run = train("pretrain.moco", *TEXT, "queue=32", "run.max_steps=1")

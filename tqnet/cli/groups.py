@@ -80,17 +80,31 @@ class BackendOptions(EncodingOptions):
         choices=("auto", "torch", "openvino", "onnx"),
     )
 
-    def open_encoder(self, source: str, one_at_a_time: bool = False) -> QuestionEncoder | ExportedEncoder:
-        """Load a model, to be called with `settings`, or an export, which a line on stderr names (`tqnet.export`)."""
+    def open_encoder(
+        self, source: str, one_at_a_time: bool = False, dimensions: int | None = None
+    ) -> QuestionEncoder | ExportedEncoder:
+        """Load a model, to be called with `settings`, or an export, which a line on stderr names (`tqnet.export`).
+
+        ``dimensions`` is the number of coordinates of its vectors to keep, None for all.
+        """
         from tqnet.export.encoder import ExportedEncoder, open_encoder
-        from tqnet.modeling.encode import cast_once
+        from tqnet.modeling.encode import cast_once, shorten
 
         encoder = open_encoder(source, self.backend, self.device, self.precision, one_at_a_time)
         if isinstance(encoder, ExportedEncoder):
             print(f"tqnet: vectors by the export {encoder.folder} ({encoder.manifest.precision})", file=sys.stderr)
         elif self.chosen_precision == "bf16":
             cast_once(encoder)
+        shorten(encoder, dimensions)
         return encoder
+
+
+@dataclass(frozen=True, kw_only=True)
+class DimensionsOptions(Options):
+    dimensions: int | None = count(
+        "first coordinates of a vector to keep, one of the widths that its model was trained for (matryoshka); all by "
+        "default"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

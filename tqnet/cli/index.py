@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from tqnet.cli.groups import BANK, BackendOptions, ReadingOptions
+from tqnet.cli.groups import BANK, BackendOptions, DimensionsOptions, ReadingOptions
 from tqnet.cli.options import Command, Options, argument, count, number, option, switch
 
 if TYPE_CHECKING:
@@ -81,12 +81,12 @@ class ClusterOptions(Options):
             gpus = int(has_gpus() and options.device != "cpu" and options.backend == "torch")
         if not gpus and options.device is None:
             options = replace(options, device="cpu")  # Ray does not hide the GPUs that a worker has not asked for
-        load = partial(load_encode, manifest.model, manifest.digest, options)
+        load = partial(load_encode, manifest, options)
         return Workers(load, self.ray_workers, self.ray_cpus, gpus)
 
 
-def load_encode(source: str, digest: str | None, options: BackendOptions) -> Encode:
-    """Return a function that encodes questions, for a worker on another machine.
+def load_encode(manifest: Manifest, options: BackendOptions) -> Encode:
+    """Return a function that encodes questions for an index, for a worker on another machine.
 
     Raises:
         FileNotFoundError: There is no model there.
@@ -96,9 +96,9 @@ def load_encode(source: str, digest: str | None, options: BackendOptions) -> Enc
     from tqnet.libraries import quiet
 
     quiet()
-    model = options.open_encoder(source)
-    if source_digest(source) != digest:
-        raise ValueError(f"{source}: another model than where the command runs")
+    model = options.open_encoder(manifest.model, dimensions=manifest.width)
+    if source_digest(manifest.model) != manifest.digest:
+        raise ValueError(f"{manifest.model}: another model than where the command runs")
     return partial(model.encode, **options.settings)
 
 
@@ -119,7 +119,7 @@ class IndexModelOptions(BackendOptions):
         if not source.startswith(ENCODER) and not Path(source).is_dir():
             raise FileNotFoundError(f"{source}: the model of {index.folder} has moved; name its folder with --model")
         index.check_model(source, source_digest(source))
-        return self.open_encoder(source, one_at_a_time)
+        return self.open_encoder(source, one_at_a_time, index.manifest.width)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,7 +175,16 @@ def _processes() -> Processes:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Build(Command, PlaceOptions, BackendOptions, ReadingOptions, ClusterOptions, WaitOptions, name="index build"):
+class Build(
+    Command,
+    PlaceOptions,
+    BackendOptions,
+    DimensionsOptions,
+    ReadingOptions,
+    ClusterOptions,
+    WaitOptions,
+    name="index build",
+):
     """Make an index of a bank; the verb may be left out."""
 
     bank: str = argument(BANK, metavar="BANK")
@@ -194,8 +203,8 @@ class Build(Command, PlaceOptions, BackendOptions, ReadingOptions, ClusterOption
 
             processes = _processes()
             bank = self.load(self.bank)
-            model = self.open_encoder(self.model)
-            digest, width = source_digest(self.model), model.config.hidden_size
+            model = self.open_encoder(self.model, dimensions=self.dimensions)
+            digest, width = source_digest(self.model), self.dimensions or model.config.hidden_size
             manifest = Manifest(_absolute(self.model), digest, width, bank.name, **asdict(self.place))
             encode_shards = None
             if self.ray:  # by the same backend: what auto finds on another machine may be something else

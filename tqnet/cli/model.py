@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tqnet.cli.groups import BANK, MODEL, BackendOptions, ReadingOptions, SeedOptions
+from tqnet.cli.groups import BANK, MODEL, BackendOptions, DimensionsOptions, ReadingOptions, SeedOptions
 from tqnet.cli.options import Command, argument, count, option, switch, whole_number
 from tqnet.recipes import recipe, recipes
 
@@ -46,7 +46,7 @@ class Train(Command, name="train"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Encode(Command, BackendOptions, ReadingOptions, name="encode"):
+class Encode(Command, BackendOptions, DimensionsOptions, ReadingOptions, name="encode"):
     """Write the vectors of a bank's questions."""
 
     model: str = option(MODEL, required=True, metavar="DIR")
@@ -60,11 +60,11 @@ class Encode(Command, BackendOptions, ReadingOptions, name="encode"):
         from tqnet.files import atomic
 
         bank = self.load(self.bank)
-        model = self.open_encoder(self.model)
+        model = self.open_encoder(self.model, dimensions=self.dimensions)
         out = Path(self.out)
         out.mkdir(parents=True, exist_ok=True)
         with atomic(out / "vectors.npy") as temporary:
-            shape = (len(bank), model.config.hidden_size)
+            shape = (len(bank), self.dimensions or model.config.hidden_size)
             vectors = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.float32, shape=shape)
             model.encode(bank, **self.settings, normalize=self.normalize, show_progress=True, out=vectors)
             vectors.flush()

@@ -218,6 +218,9 @@ class ExportedEncoder:
         ModuleNotFoundError: The library that runs it is not installed.
     """
 
+    dimensions: int | None = None
+    """As of :class:`~tqnet.modeling.encoder.QuestionEncoder`."""
+
     def __init__(self, folder: Path, model: Path, one_at_a_time: bool = False):
         self.folder, self.manifest = folder, Manifest.load(folder)
         self.config = AutoConfig.from_pretrained(model, trust_remote_code=False)
@@ -249,7 +252,7 @@ class ExportedEncoder:
         def embed(packed: Iterator[Batch]) -> Iterator[tuple[Sequence[int], np.ndarray]]:
             return self.runner.map(job for batch in packed for job in jobs(batch, cells, self.processor.max_length))
 
-        width = self.config.hidden_size
+        width = self.dimensions or self.config.hidden_size
         return encode_by(embed, questions, self.processor, cells, width, batch_size, normalize, show_progress, out)
 
     def _convolve(self, figures: Tensor) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from transformers import AutoConfig, PretrainedConfig
@@ -18,10 +19,13 @@ class EncoderConfig(PretrainedConfig):
         transductive: Pre-training read valid and test questions, unlabelled; reported with scores.
         visual_trained: Whether the visual backbone has learnt anything; None in models that do not say.
         vocabulary_of: Text encoder of whose vocabulary the model has a part; None for all of it.
+        matryoshka: Widths of a vector's beginnings that were trained to serve alone.
 
     Raises:
         ValueError: A setting outside its choices, or widths that do not divide.
     """
+
+    model_class: ClassVar[str]
 
     def __init__(
         self,
@@ -32,6 +36,7 @@ class EncoderConfig(PretrainedConfig):
         transductive: bool = False,
         visual_trained: bool | None = None,
         vocabulary_of: str | None = None,
+        matryoshka: Sequence[int] = (),
         **kwargs: Any,
     ):
         self.visual_backbone = visual_backbone
@@ -41,8 +46,11 @@ class EncoderConfig(PretrainedConfig):
         self.transductive = transductive
         self.visual_trained = visual_trained
         self.vocabulary_of = vocabulary_of
+        self.matryoshka = list(matryoshka)
         self._check_choice("visual_norm", "batch", "frozen", "group")
-        super().__init__(**kwargs)
+        names = {"AutoConfig": type(self).__name__, "AutoModel": self.model_class, "AutoProcessor": "TQNetProcessor"}
+        self.auto_map = {auto: f"tqnet_classes.{name}" for auto, name in names.items()}  # see interchange.py
+        super().__init__(**{**kwargs, "auto_map": self.auto_map})
 
     def _check_choice(self, name: str, *choices: str) -> None:
         if getattr(self, name) not in choices:
@@ -62,6 +70,7 @@ class TQNetConfig(EncoderConfig):
     """
 
     model_type = "tqnet"
+    model_class = "TQNetModel"
     sub_configs: ClassVar[dict[str, Any]] = {"text_config": AutoConfig}
 
     def __init__(
@@ -117,6 +126,7 @@ class QuesNetConfig(EncoderConfig):
     """
 
     model_type = "quesnet"
+    model_class = "QuesNetModel"
     #: How text and figures meet: in one sequence (TQ-Net, Figure 4a).
     fusion = "joint"
 

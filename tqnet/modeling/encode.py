@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import mmap
 from collections import OrderedDict, deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -9,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import torch
@@ -24,6 +25,8 @@ from tqnet.questions import Question
 
 if TYPE_CHECKING:
     from tqnet.modeling.encoder import QuestionEncoder
+
+log = logging.getLogger(__name__)
 
 #: Questions sorted by length at a time; bounds memory for a bank of any size.
 WINDOW = 4096
@@ -172,7 +175,7 @@ def encode(
 
     try:
         with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16"):
-            width = model.config.hidden_size
+            width = model.dimensions or model.config.hidden_size
             return encode_by(embed, questions, processor, cells, width, batch_size, normalize, show_progress, out)
     finally:
         model.train(was_training)
@@ -204,19 +207,21 @@ def encode_by(
     Args:
         embed: Computes the vectors; a thread prepares the next batches meanwhile.
         cells: Cells by figure path; None for a model that reads no figures.
-        width: Vector size.
+        width: Coordinates of a vector to keep.
     """
     if isinstance(questions, str | Mapping | Question):
         questions = [questions]
     processor.forget_cuts()  # counted by surrounding training
     vectors = out if out is not None else np.empty((len(questions), width), dtype=np.float32)
+    width = vectors.shape[1]
     prepared = batches(processor, questions, batch_size, None if cells is None else cells.kept)
     done = 0
     with (
         tqdm(total=len(questions), unit=" questions", disable=not show_progress, desc="encode") as progress,
         ahead(prepared) as waiting,
     ):
-        for rows, embedding in embed(waiting):
+        for rows, whole in embed(waiting):
+            embedding = whole[:, :width]
             vectors[rows] = F.normalize(torch.from_numpy(embedding), dim=1).numpy() if normalize else embedding
             progress.update(len(rows))
             done += len(rows)
@@ -224,6 +229,25 @@ def encode_by(
                 _leave_to_disk(vectors)
     processor.warn_of_cuts()
     return vectors
+
+
+def shorten(encoder: Any, dimensions: int | None) -> None:
+    """Let a model or an export keep only the first ``dimensions`` coordinates of its vectors.
+
+    Warns of a width that the model was not trained for (``matryoshka`` of the recipes), which costs accuracy.
+
+    Raises:
+        ValueError: Its vectors are shorter.
+    """
+    hidden, trained = encoder.config.hidden_size, encoder.config.matryoshka
+    if dimensions is None or dimensions == hidden:
+        return
+    if dimensions > hidden:
+        raise ValueError(f"--dimensions: {dimensions}, but the model's vectors have {hidden}")
+    if dimensions not in trained:
+        widths = ", ".join(map(str, trained)) or "none"
+        log.warning("--dimensions: the model was trained for other widths (matryoshka: %s)", widths)
+    encoder.dimensions = dimensions
 
 
 def _leave_to_disk(vectors: np.ndarray) -> None:

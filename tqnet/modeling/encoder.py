@@ -54,6 +54,9 @@ class QuestionEncoder(PreTrainedModel):
     processor: Any = None  # a TQNetProcessor; transformers evaluates annotations at import, before it is defined
     """Set by :meth:`from_pretrained` and by :func:`tqnet.modeling.build.build_model`."""
 
+    dimensions: int | None = None
+    """First coordinates that :meth:`encode` keeps of a vector (:func:`tqnet.modeling.encode.shorten`); None for all."""
+
     @classmethod
     def from_pretrained(cls, folder: Any, *args: Any, **kwargs: Any) -> Self:  # type: ignore[override]
         """Load a trained folder, with its processor as ``model.processor``."""

@@ -26,10 +26,16 @@ class Projector(nn.Sequential):
         super().__init__(nn.Linear(hidden, hidden), nn.ReLU(), nn.Linear(hidden, dimension))
 
 
+def nested(streams: Sequence[str], widths: Sequence[int]) -> list[str]:
+    """Name the beginnings of each stream's vectors, ``fused/64``, besides the whole ones (Matryoshka)."""
+    return [*streams, *(f"{stream}/{width}" for stream in streams for width in widths)]
+
+
 class ContrastiveEncoder(nn.Module):
     """A model with one projector per stream.
 
     Args:
+        streams: Of `STREAM_OUTPUTS`, or the beginnings of their vectors (:func:`nested`).
         dimension: Width of the projections; 0 contrasts the vectors themselves.
     """
 
@@ -37,15 +43,20 @@ class ContrastiveEncoder(nn.Module):
         super().__init__()
         hidden = model.config.hidden_size
         self.model, self.dimension = model, dimension or hidden
+        self.widths = {stream: int(stream.partition("/")[2] or hidden) for stream in streams}
         self.projectors = nn.ModuleDict(
-            {stream: Projector(hidden, dimension) if dimension else nn.Identity() for stream in streams}
+            {
+                stream: Projector(width, dimension) if dimension else nn.Identity()
+                for stream, width in self.widths.items()
+            }
         )
 
     def forward(self, **batch: Any) -> dict[str, Tensor]:
         """Map a packed batch (see :meth:`TQNetModel.forward`) to unit vectors [b, dimension] of each stream."""
         output = self.model(**batch)
+        vectors = {stream: output[STREAM_OUTPUTS[stream.partition("/")[0]]][:, :n] for stream, n in self.widths.items()}
         return {
-            stream: F.normalize(projector(output[STREAM_OUTPUTS[stream]]).float(), dim=-1)
+            stream: F.normalize(projector(vectors[stream]).float(), dim=-1)
             for stream, projector in self.projectors.items()
         }
 

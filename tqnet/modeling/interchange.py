@@ -36,20 +36,34 @@ REWRITER = Kind("rewriter", "model that rewrites questions", "tqnet rewrite --mo
 #: Marker file -> kind.
 _MARKS = {"cross_encoder.json": RANKER, "pairs.json": PAIRS, "solver.json": SOLVER}
 
-#: Files that sentence-transformers looks for; they name :mod:`tqnet.hub.sentence_transformers`.
-_FOR_SENTENCE_TRANSFORMERS = {
-    "modules.json": [
-        {"idx": 0, "name": "0", "path": "", "type": "tqnet.hub.sentence_transformers.TQNetModule"},
-    ],
-    "config_sentence_transformers.json": {
-        "default_prompt_name": None,
-        "model_type": "SentenceTransformer",
-        "prompts": {},
-        "requirements": {"tqnet": {"specifier": f">={__version__}", "reason": "The model's class is in this package."}},
-        "similarity_fn_name": "cosine",
-    },
+_SENTENCE_TRANSFORMERS_MODULES = [
+    {"idx": 0, "name": "0", "path": "", "type": "tqnet.hub.sentence_transformers.TQNetModule"}
+]
+_SENTENCE_TRANSFORMERS_CONFIG = {
+    "default_prompt_name": None,
+    "model_type": "SentenceTransformer",
+    "prompts": {},
+    "requirements": {"tqnet": {"specifier": f">={__version__}", "reason": "The model's class is in this package."}},
+    "similarity_fn_name": "cosine",
 }
-assert _FOR_SENTENCE_TRANSFORMERS.keys() == FOR_OTHER_LIBRARIES
+
+#: For transformers' Auto classes with ``trust_remote_code=True``: ``auto_map`` in config.json names this module.
+_TRANSFORMERS_MODULE = '''"""The classes of this model are those of the package tqnet."""
+
+from tqnet.modeling.configuration import QuesNetConfig, TQNetConfig
+from tqnet.modeling.gru import GRUConfig
+from tqnet.modeling.model import TQNetModel
+from tqnet.modeling.processor import TQNetProcessor
+from tqnet.modeling.quesnet import QuesNetModel
+'''
+
+#: File that another library looks for -> contents.
+_FILES = {
+    "modules.json": json.dumps(_SENTENCE_TRANSFORMERS_MODULES, indent=2) + "\n",
+    "config_sentence_transformers.json": json.dumps(_SENTENCE_TRANSFORMERS_CONFIG, indent=2) + "\n",
+    "tqnet_classes.py": _TRANSFORMERS_MODULE,
+}
+assert _FILES.keys() == FOR_OTHER_LIBRARIES
 
 
 def kind_of(folder: str | os.PathLike[str]) -> Kind:
@@ -80,14 +94,13 @@ def kind_of(folder: str | os.PathLike[str]) -> Kind:
 
 
 def introduce(folder: str | os.PathLike[str]) -> list[str]:
-    """Write the missing files that sentence-transformers looks for; return their names.
+    """Write the missing files that transformers and sentence-transformers look for; return their names.
 
     All kinds get them: for a folder that is no encoder, the class that they name raises a one-line error saying what it
     is. Does not import sentence-transformers.
     """
-    missing = [name for name in _FOR_SENTENCE_TRANSFORMERS if not (Path(folder) / name).exists()]
+    missing = [name for name in _FILES if not (Path(folder) / name).exists()]
     for name in missing:
         with atomic(Path(folder) / name) as temporary:
-            text = json.dumps(_FOR_SENTENCE_TRANSFORMERS[name], indent=2)
-            temporary.write_text(text + "\n", encoding="utf-8")
+            temporary.write_text(_FILES[name], encoding="utf-8")
     return missing

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
@@ -77,16 +78,29 @@ class ShuffledKeys:
         by_stream = {}
         for stream, key in keys.items():
             key = self.accelerator.gather(key)[order]
-            visual = stream == "visual"
+            kind = stream.partition("/")[0]
+            visual = kind == "visual"
             present = has_images if visual else torch.ones_like(has_images)
             rows = np.flatnonzero(batch.inputs["lengths"].figures) if visual else None
-            hashes = self.hashes[stream][ids]
+            hashes = self.hashes[kind][ids]
             weight = present[local].sum() * self.accelerator.num_processes / present.sum().clamp(min=1)
             gathered = key, ids, hashes, present
             by_stream[stream] = Keys(
                 key[local], batch.everywhere[local], ids[local], hashes[local], rows, weight, gathered
             )
         return by_stream
+
+
+def train_widths(model: QuestionEncoder, widths: Sequence[int]) -> None:
+    """Note in a model's configuration the beginnings of its vectors that are trained to serve alone.
+
+    Raises:
+        ConfigError: One is not shorter than the vector.
+    """
+    hidden = model.config.hidden_size
+    if widths and max(widths) >= hidden:
+        raise ConfigError(f"matryoshka: {max(widths)} is not less than the vector's {hidden}")
+    model.config.matryoshka = sorted(set(widths))
 
 
 def check_queue(size: int, questions: int, kind: str = "training questions") -> None:
