@@ -32,6 +32,7 @@ DEBUG, DEBUG_VARIABLE = "--debug", "TQNET_DEBUG"
 #: Optional package -> the extra that installs it.
 EXTRAS = {
     "mteb": "mteb",
+    "peft": "lora",
     **dict.fromkeys(("lancedb", "pylatexenc"), "search"),
     "pymilvus": "milvus",
     "ray": "ray",

@@ -112,7 +112,8 @@ def test_auto_classes_without_an_import_of_tqnet(text: str, tmp_path: Path) -> N
     program = f"""
 import sys
 from transformers import AutoModel, AutoProcessor
-model, processor = (kind.from_pretrained({str(tmp_path)!r}, trust_remote_code=True) for kind in (AutoModel, AutoProcessor))
+kinds = AutoModel, AutoProcessor
+model, processor = (kind.from_pretrained({str(tmp_path)!r}, trust_remote_code=True) for kind in kinds)
 vectors = model.eval()(**processor(["Find $x$."])).embedding
 print(*vectors[0].tolist())
 """

@@ -46,6 +46,7 @@ def test_the_table_is_true(
         settings = [*text, *(["queue=32"] if use == "MoCo" else [])]
         _as_said(uses[use], lambda r=recipe, s=settings, u=use: train(r, *s, out=u))  # type: ignore[misc]
     _as_said(uses["joint fusion"], lambda: train("pretrain.moco", *text, "queue=32", "model.fusion=joint", out="joint"))
+    _as_said(uses["LoRA"], lambda: train("finetune.similar", *text, "model.lora=2", out="adapted").model)
     model = train("finetune.similar", *text, out="model").out / "model"
 
     def encoded() -> None:

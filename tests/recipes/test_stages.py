@@ -128,6 +128,27 @@ def test_beginnings_of_vectors_that_serve_alone(train: Callable[..., Any]) -> No
         train("finetune.similar", "matryoshka=[48]", out="wide")
 
 
+def test_adapters_are_trained_and_merged(train: Callable[..., Any], tmp_path: Path) -> None:
+    """The model that is saved has the layers of its start, with what was learnt added."""
+    pytest.importorskip("peft")
+    start = train("finetune.similar", *TEXT, "run.max_steps=1", out="start")
+    given = [f"model.start={start.out / 'model'}", "optim.text_lr=0.01", "run.epochs=3", "run.save_every=2"]
+    run = train("finetune.similar", *given, "model.lora=2", "run.max_steps=3")
+    before, after, trained = start.model.state_dict(), run.model.state_dict(), run.state["trained"]
+    assert after.keys() == before.keys()
+    text = [name for name in before if name.startswith("text.")]
+    adapted = {name for name in text if not torch.equal(before[name], after[name])}
+    assert adapted == {name for name in text if f"model.{name.replace('.weight', '.lora_A.default.weight')}" in trained}
+    assert len(adapted) > 5
+    frozen = trained["model.text.encoder.layer.0.output.dense.base_layer.weight"]
+    assert torch.equal(frozen, before["text.encoder.layer.0.output.dense.weight"])
+    resumed = run.killed(tmp_path / "resumed")
+    train("finetune.similar", *given, "model.lora=2", "run.max_steps=3", "run.resume=true", out="resumed")
+    assert resumed.same_weights(run)
+    with pytest.raises(ConfigError, match=r"optim\.text_lr: 0 leaves the adapters"):
+        train("finetune.similar", given[0], "model.lora=2", "optim.text_lr=0", out="frozen")
+
+
 def test_moco_of_texts_alone(train: Callable[..., Any]) -> None:
     """Without figures only the text stream is contrasted; the fusion behind it is not trained."""
     run = train("pretrain.moco", *TEXT, "queue=32", "run.max_steps=1")

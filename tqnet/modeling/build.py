@@ -19,6 +19,7 @@ from tqnet.errors import first_line
 from tqnet.modeling.configuration import QuesNetConfig, TQNetConfig
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.gru import GRUConfig
+from tqnet.modeling.lora import add_adapters
 from tqnet.modeling.me5 import PROMPT
 from tqnet.modeling.model import TQNetModel
 from tqnet.modeling.pretrained import (
@@ -78,6 +79,10 @@ def build_model(config: ModelConfig, texts: Iterable[str]) -> tuple[QuestionEnco
         _take_visual_stream(model, config.visual_start)
     if config.dropout is not None:
         set_dropout(model, config.dropout)
+    if config.lora:
+        if not isinstance(model, TQNetModel):
+            raise ConfigError(f"model.lora: a {model.config.model_type} has no text encoder to adapt")
+        add_adapters(model.text, config.lora)
     return model, model.processor
 
 

