@@ -29,6 +29,7 @@ from tqnet.paraphrase.rewriter import (
     rewriter_from_encoder,
 )
 from tqnet.questions import QuestionBank
+from tqnet.questions.bank import Texts
 from tqnet.training import session
 from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
 from tqnet.training.loop import TrainingLoop
@@ -77,7 +78,7 @@ def build(config: RewriterConfig, bank: QuestionBank) -> Rewriter:
     """
     if config.model.start:
         raise ConfigError("model.start: a rewriter starts from a text encoder (model.text)")
-    tokenizer, encoder = build_text_encoder(config.model, session.contents(bank))
+    tokenizer, encoder = build_text_encoder(config.model, Texts(bank))
     if config.model.text == "scratch":
         rate = 0.1 if config.model.dropout is None else config.model.dropout
         return new_rewriter(encoder, tokenizer, config.decoder_layers, rate)

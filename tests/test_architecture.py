@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).parents[1] / "tqnet"
 
 #: Rooms from the ground up. A room imports rooms of lower floors alone: no method knows another method.
 FLOORS = (
-    ("version", "errors", "config", "libraries", "files", "parallel", "recipes", "text", "losses"),
+    ("version", "errors", "config", "libraries", "files", "cache", "parallel", "recipes", "text", "losses"),
     ("questions",),
     ("importers", "augment"),
     ("modeling",),

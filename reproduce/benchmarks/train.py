@@ -28,11 +28,12 @@ from tqnet.modeling.build import build_model
 from tqnet.modeling.model import TQNetModel
 from tqnet.modeling.settings import ModelConfig
 from tqnet.questions import QuestionBank, Similarity
+from tqnet.questions.bank import Texts
 from tqnet.training.config import OptimConfig
 from tqnet.training.data import QuestionViews
 from tqnet.training.optim import build_optimizer
 from tqnet.training.sampler import GroupBatches
-from tqnet.training.session import contents, sort_lengths
+from tqnet.training.session import sort_lengths
 
 #: Steps of each contestant before the clock starts.
 WARM_UP = 2
@@ -46,7 +47,7 @@ class Trainer:
     def __init__(self, bank: QuestionBank, batch_size: int, dropout: float, compiled: bool = False):
         torch.manual_seed(0)
         shape = ModelConfig(max_length=128, image_size=128, dropout=dropout)
-        built, self.processor = build_model(shape, contents(bank))
+        built, self.processor = build_model(shape, Texts(bank))
         assert isinstance(built, TQNetModel)
         self.model, self.bank, self.batch_size = built.train(), bank, batch_size
         self.similarity = Similarity.from_groups(bank)

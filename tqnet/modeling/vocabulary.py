@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Collection, Iterable
-from itertools import islice
+from functools import partial
 from typing import Any
 
 import torch
@@ -19,7 +19,9 @@ from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 from tqnet.config import ConfigError
 from tqnet.modeling.encoder import QuestionEncoder
+from tqnet.modeling.processor import TQNetProcessor
 from tqnet.modeling.text_encoders import load_text_encoder, word_embeddings
+from tqnet.parallel import over_cores
 
 log = logging.getLogger(__name__)
 
@@ -38,11 +40,7 @@ def cut_vocabulary(model: QuestionEncoder, texts: Iterable[str], origin: str) ->
     """
     tokenizer, backend = model.processor.tokenizer, model.processor.tokenizer.backend_tokenizer
     kept = {token for token in backend.get_vocab(with_added_tokens=False) if _is_character(token)}
-    used: set[int] = set()
-    remaining = iter(texts)
-    while chunk := list(islice(remaining, 1024)):
-        encodings = backend.encode_batch_fast(model.processor.legible(chunk))
-        used.update(*(encoding.ids for encoding in encodings))
+    used = set().union(*over_cores(partial(_pieces_of, model.processor), texts))
     kept.update(tokenizer.convert_ids_to_tokens(sorted(used)))
     whole = len(tokenizer)
     _replace_tokenizer(model, _with_pieces(tokenizer, kept), {})
@@ -64,6 +62,11 @@ def restore_vocabulary(model: QuestionEncoder, origin: str) -> None:
     whole.add_tokens(added)
     _replace_tokenizer(model, whole, {token: embedding[row] for token, row in rows.items()})
     model.config.vocabulary_of = None
+
+
+def _pieces_of(processor: TQNetProcessor, texts: list[str]) -> set[int]:
+    encodings = processor.tokenizer.backend_tokenizer.encode_batch_fast(processor.legible(texts))
+    return set().union(*(encoding.ids for encoding in encodings))
 
 
 def _is_character(token: str) -> bool:

@@ -24,6 +24,7 @@ from torch import Tensor, nn
 from tqdm import tqdm
 from transformers import AutoModelForMaskedLM, AutoTokenizer, PreTrainedTokenizerBase
 
+from tqnet.cache import cache_folder
 from tqnet.config import ConfigError
 from tqnet.libraries import precision
 from tqnet.modeling.build import load_model
@@ -39,7 +40,7 @@ from tqnet.paraphrase.settings import ParaphraseConfig
 from tqnet.paraphrase.tokens import LightWords, WordWeights, mask_and_refill, replace_heavy_words
 from tqnet.paraphrase.training import as_questions
 from tqnet.questions import QuestionBank
-from tqnet.questions.table import cache_folder, hash64
+from tqnet.questions.table import hash64
 from tqnet.text.vocabulary import spell
 from tqnet.training.checkpoint import checkpoints, read_checkpoint
 from tqnet.version import __version__

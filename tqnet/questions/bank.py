@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 import pyarrow as pa
@@ -198,6 +198,28 @@ class QuestionBank:
         for start in range(0, len(self), BATCH):
             yield self._data.read(start, start + BATCH, names)
             self._data.forget_pages(start)
+
+
+class Texts(Sequence[str]):
+    """The texts of a bank's questions, stem and options, as an encoder reads them; not held in memory."""
+
+    def __init__(self, bank: QuestionBank):
+        self._bank = bank
+
+    def __len__(self) -> int:
+        return len(self._bank)
+
+    def __iter__(self) -> Iterator[str]:
+        return (question.content for question in self._bank.partial("stem", "options"))
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, int):
+            return self._bank[index].content
+        return list(Texts(self._bank.select(range(len(self))[index])))
 
 
 def _paths(knowledge: list[list[str]]) -> tuple[KnowledgePath, ...]:

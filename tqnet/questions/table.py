@@ -7,7 +7,6 @@ import hashlib
 import json
 import mmap
 import os
-import tempfile
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,6 +18,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from tqdm import tqdm
 
+from tqnet.cache import cache_folder, forget_unused, lock_of, mark_used
+from tqnet.files import atomic_folder
 from tqnet.parallel import batched, over_cores
 from tqnet.questions.question import BankError, Fault, FieldError, Question
 from tqnet.questions.reading import images_outside, parse_lines, read_fields
@@ -99,11 +100,6 @@ def _taken(batch: pa.RecordBatch, rows: np.ndarray) -> pa.RecordBatch:
     return batch.slice(rows[0], len(rows)) if (np.diff(rows) == 1).all() else batch.take(pa.array(rows))
 
 
-def cache_folder() -> Path:
-    """Return the folder of tables; safe to delete while no program uses a bank."""
-    return Path(os.environ.get("TQNET_CACHE") or "~/.cache/tqnet").expanduser()
-
-
 def bank_file(path: str | os.PathLike[str]) -> Path:
     """Return the file of the bank at ``path`` (a file, or a folder with ``questions.*``).
 
@@ -127,8 +123,8 @@ def bank_file(path: str | os.PathLike[str]) -> Path:
 def open_table(file: Path) -> tuple[Rows, list[Fault]]:
     """Return the readable records of ``file`` as a memory-mapped table, and the faults of the others.
 
-    The table comes from the cache if it was built from this very state of the file. Two processes may
-    build it at once: each writes a folder of its own, and the first to rename it wins.
+    The table comes from the cache if it was built from this very state of the file. Of several processes, one builds
+    it and the others wait.
 
     Raises:
         BankError: The file changed while it was read.
@@ -136,18 +132,14 @@ def open_table(file: Path) -> tuple[Rows, list[Fault]]:
     state = _state(file)
     entry = cache_folder() / "banks" / hashlib.blake2b(state.encode(), digest_size=16).hexdigest()
     if not entry.is_dir():
-        entry.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=entry.parent, prefix="building-") as folder:
-            building = Path(folder) / "table"
-            building.mkdir()
-            _build(file, building)
-            if _state(file) != state:
-                raise BankError([Fault(str(file), 0, "record", "the file changed while it was read")])
-            try:
-                building.rename(entry)
-            except OSError:  # another process was faster; its table is as good as ours
-                if not entry.is_dir():
-                    raise
+        with lock_of(entry):
+            if not entry.is_dir():
+                forget_unused(entry.parent)
+                with atomic_folder(entry) as building:
+                    _build(file, building)
+                    if _state(file) != state:
+                        raise BankError([Fault(str(file), 0, "record", "the file changed while it was read")])
+    mark_used(entry)
     report = json.loads((entry / "report.json").read_text())
     data = Rows(entry / "table.arrow")
     if report["repeated"]:

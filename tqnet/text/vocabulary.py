@@ -12,10 +12,11 @@ import re
 import string
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
-from functools import lru_cache
+from collections.abc import Iterable, Sequence
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
+from tqnet.parallel import over_cores
 from tqnet.text.formulas import formula_tokens, segments
 
 if TYPE_CHECKING:
@@ -152,6 +153,9 @@ def continuing_pieces(tokenizer: PreTrainedTokenizerBase) -> list[int]:
     ]
 
 
+#: Texts that a vocabulary is learnt from; of more, so many are taken evenly.
+MOST_TEXTS = 200_000
+
 _COMMAND = re.compile(r"\\[A-Za-z]+")
 
 
@@ -165,10 +169,9 @@ def learn_tokens(
     """
     commands: Counter[str] = Counter()
     characters: Counter[str] = Counter()
-    for text in texts:
-        spelt = spell(fold(text))
-        commands.update(_COMMAND.findall(spelt))
-        characters.update(character for character in spelt if ord(character) > 127)
+    for some_commands, some_characters in over_cores(_count_symbols, texts):
+        commands.update(some_commands)
+        characters.update(some_characters)
     ids = tokenizer(list(characters), add_special_tokens=False)["input_ids"] if characters else []
     unknown = {character for character, pieces in zip(characters, ids, strict=True) if tokenizer.unk_token_id in pieces}
     lacking = Counter({character: n for character, n in characters.items() if character in unknown})
@@ -178,6 +181,18 @@ def learn_tokens(
     # Formulas are spelt with these capitals whatever the bank, so none may be left unknown.
     capitals = [c for c in CAPITALS.values() if c not in known]
     return capitals + [token for token in ranked if token not in capitals][:max_tokens]
+
+
+def _count_symbols(texts: list[str]) -> tuple[Counter[str], Counter[str]]:
+    """Count LaTeX commands, and characters beyond ASCII."""
+    spelt = [spell(fold(text)) for text in texts]
+    commands = Counter(command for text in spelt for command in _COMMAND.findall(text))
+    return commands, Counter(character for text in spelt for character in text if ord(character) > 127)
+
+
+def sample_of(texts: Sequence[str], most: int = MOST_TEXTS) -> Sequence[str]:
+    """Return about ``most`` of the texts, evenly spread: a vocabulary or a language needs no more."""
+    return texts if len(texts) <= most else texts[:: len(texts) // most]
 
 
 def add_tokens(tokenizer: PreTrainedTokenizerBase, tokens: Iterable[str]) -> int:
@@ -235,9 +250,8 @@ def learn_wordpiece(texts: Iterable[str], vocab_size: int = 8000, min_count: int
     backend.normalizer = normalizers.BertNormalizer(lowercase=False)
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     counts: Counter[str] = Counter()
-    for text in texts:
-        spelt = backend.normalizer.normalize_str(spell(fold(text)))
-        counts.update(word for word, _ in backend.pre_tokenizer.pre_tokenize_str(spelt))
+    for words in over_cores(partial(_count_words, backend), texts):
+        counts.update(words)
     # The trainer numbers these as it meets them, in an order that changes from run to run.
     inner = sorted({f"##{character}" for word in counts for character in word[1:]})
     trainer = trainers.WordPieceTrainer(
@@ -247,3 +261,8 @@ def learn_wordpiece(texts: Iterable[str], vocab_size: int = 8000, min_count: int
     vocabulary = backend.get_vocab()
     # `vocab=`: with `vocab_file=`, transformers 5 silently gives a vocabulary of five tokens.
     return BertTokenizer(vocab=vocabulary, do_lower_case=False, model_max_length=512)
+
+
+def _count_words(backend: Tokenizer, texts: list[str]) -> Counter[str]:
+    spelt = (backend.normalizer.normalize_str(spell(fold(text))) for text in texts)
+    return Counter(word for text in spelt for word, _ in backend.pre_tokenizer.pre_tokenize_str(text))

@@ -7,7 +7,7 @@ import logging
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from torch import Tensor
 
 from tqnet import errors
 from tqnet.augment.view import AugmentConfig, QuestionAugmentation
+from tqnet.cache import computed_once
 from tqnet.config import ConfigError
 from tqnet.evaluation.similar import evaluate_similar
 from tqnet.libraries import precision, quiet
@@ -28,7 +29,9 @@ from tqnet.modeling.model import SAMPLE, TQNetModel, fit_projection
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.modeling.settings import ModelConfig
 from tqnet.modeling.visual import is_untrained
+from tqnet.parallel import over_cores
 from tqnet.questions import Question, QuestionBank, Similarity
+from tqnet.questions.bank import Texts
 from tqnet.questions.leakage import rows_held_out
 from tqnet.questions.splits import draw_share
 from tqnet.questions.table import hash64
@@ -44,6 +47,15 @@ from tqnet.training.processes import (
 from tqnet.training.sampler import ShuffledBatches
 
 log = logging.getLogger(__name__)
+
+#: A question's text as the encoder reads it, and its figures.
+_Content = tuple[str, tuple[str, ...]]
+
+#: Questions from which on a bank's token counts and hashes are kept for later runs.
+LARGE = 20_000
+
+#: Questions that a worker takes at a time.
+BATCH = 2000
 
 #: The metric that chooses a run's best state.
 VALID = "valid/p@5"
@@ -159,7 +171,7 @@ def build(config: RecipeConfig, bank: QuestionBank) -> QuestionEncoder:
         ConfigError: The settings do not make a model.
         FileNotFoundError, ImportError: As :func:`tqnet.modeling.build.build_model`.
     """
-    model, processor = build_model(config.model, contents(bank))
+    model, processor = build_model(config.model, Texts(bank))
     processor.blank_unreadable = config.data.on_error == "skip"
     log.info("model: %s", _origin(config.model))
     fitted = config.model.visual_projection == "fitted"
@@ -237,24 +249,37 @@ def sort_lengths(bank: QuestionBank, processor: TQNetProcessor, cells: int = 0) 
 
     ``cells`` is the number of visual tokens per figure, 0 to ignore figures. Logs how many texts and figures are cut.
     """
-    # With figures, texts within 16 tokens count as equal, so that questions with figures stay together.
-    width = 16 if cells else 1
-    keys: list[int] = []
-    questions = _contents_and_images(bank)
-    while chunk := list(islice(questions, 4096)):
-        ids = processor.tokenize([content for content, _ in chunk])
-        visual = [cells * len(processor.kept_images(images)) if cells else 0 for _, images in chunk]
-        keys += [len(tokens) // width * 100_000 + count for tokens, count in zip(ids, visual, strict=True)]
+    text, figures = _once("lengths", bank, (processor.digest,), partial(_count, processor))
+    processor.cut_texts = (text > processor.max_length).sum().item()
+    processor.left_out_images = (figures - processor.max_images).clip(0).sum().item() if cells else 0
     processor.warn_of_cuts()
-    return np.asarray(keys)
+    text, visual = text.clip(max=processor.max_length), cells * figures.clip(max=processor.max_images)
+    # With figures, texts within 16 tokens count as equal, so that questions with figures stay together.
+    return text // (16 if cells else 1) * 100_000 + visual
 
 
-def contents(bank: QuestionBank) -> Iterator[str]:
-    """Yield every question's text as the encoder reads it."""
-    return (content for content, _ in _contents_and_images(bank))
+def _once(
+    kind: str, bank: QuestionBank, key: tuple[object, ...], compute: Callable[[list[_Content]], np.ndarray]
+) -> np.ndarray:
+    """Return ``compute`` of all questions [k, n] by all cores; for a large bank, once for all processes and runs.
+
+    Args:
+        key: What the result depends on besides the bank.
+        compute: Contents of a batch of b questions -> [k, b].
+    """
+
+    def computed() -> np.ndarray:
+        return np.concatenate(list(over_cores(compute, _contents_and_images(bank), BATCH)), axis=1)
+
+    return computed() if len(bank) < LARGE else computed_once(kind, (bank.fingerprint, *key), computed)
 
 
-def _contents_and_images(bank: QuestionBank) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _count(processor: TQNetProcessor, contents: list[_Content]) -> np.ndarray:
+    """Count text tokens, before any cut, and figures: [2, b]."""
+    return np.array([processor.count_tokens([text for text, _ in contents]), [len(images) for _, images in contents]])
+
+
+def _contents_and_images(bank: QuestionBank) -> Iterator[_Content]:
     return ((question.content, question.images) for question in bank.partial("stem", "options", "images"))
 
 
@@ -265,13 +290,20 @@ def content_hashes(bank: QuestionBank, reads_images: bool = True) -> dict[str, T
     drawings are negatives in ``visual`` and ``fused``, but never in ``text``. Without ``reads_images``, figures are
     ignored.
     """
+    hashes = _once("hashes", bank, (reads_images,), partial(_hash, reads_images))
+    return dict(zip(("fused", "text", "visual"), map(torch.from_numpy, hashes), strict=True))
+
+
+def _hash(reads_images: bool, contents: list[_Content]) -> np.ndarray:
+    """Hash what each stream sees of questions: int64 [3, b]."""
     figure = cache(_figure_digest)
-    hashes: dict[str, list[int]] = {"fused": [], "text": [], "visual": []}
-    for content, images in _contents_and_images(bank):
-        figures = [figure(path) for path in images] if reads_images else []
-        for stream, parts in (("fused", [content, *figures]), ("text", [content]), ("visual", figures)):
-            hashes[stream].append(hash64("\n".join(parts)) - 2**63)
-    return {stream: torch.tensor(values) for stream, values in hashes.items()}
+    seen = [(text, [figure(path) for path in images] if reads_images else []) for text, images in contents]
+    streams = (
+        [[text, *figures] for text, figures in seen],
+        [[text] for text, _ in seen],
+        [figures for _, figures in seen],
+    )
+    return np.array([[hash64("\n".join(parts)) - 2**63 for parts in stream] for stream in streams], dtype=np.int64)
 
 
 def figure_hashes(bank: QuestionBank, most: int) -> Tensor:
