@@ -44,6 +44,9 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--out", default="runs/bench", metavar="DIR", help="for trainings, results.json, results.md")
     parser.add_argument("--recipes", default=".", metavar="DIR", help="folder of pretrain/ and finetune/ (.)")
     parser.add_argument(
+        "--num-processes", type=whole_number(1), help="processes of each training; by default one for each GPU, else 1"
+    )
+    parser.add_argument(
         "--scores",
         nargs="+",
         default=[],
@@ -102,7 +105,8 @@ def _bench(args: argparse.Namespace, suite: Suite, bank: str, fold: int | None =
     device = args.device or accelerator() or "cpu"
     encoding = Encoding(args.batch_size, str(device), precision(args.precision, device))
     measured = [Path(folder) for folder in args.scores]
-    return Bench(suite, bank, Path(args.out), Path(args.recipes), encoding, measured, args.precision, fold)
+    out, recipes = Path(args.out), Path(args.recipes)
+    return Bench(suite, bank, out, recipes, encoding, measured, args.precision, fold, args.num_processes)
 
 
 def _interrupt(*_: Any) -> None:

@@ -37,6 +37,7 @@ class Bench:
         encoding: How vectors are computed.
         precision: As requested; ``encoding`` has what ``auto`` resolves to.
         fold: Number of the test fold; None with the bank's own splits.
+        processes: Of a training; by default one for each GPU.
     """
 
     def __init__(
@@ -49,11 +50,12 @@ class Bench:
         measured: Sequence[Path] = (),
         precision: str = "auto",
         fold: int | None = None,
+        processes: int | None = None,
     ):
         self.suite, self.out, self.precision = suite, out, precision
         self.data = data_config(suite, bank)
         self.bank = self.data.load()
-        self.runner = Runner(out / "trainings", recipes)
+        self.runner = Runner(out / "trainings", recipes, processes)
         self._scores = out / "scores"
         self._measured = (self._scores, *measured)
         for folder in measured:

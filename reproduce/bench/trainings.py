@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
 from filelock import FileLock, Timeout
 from omegaconf import OmegaConf
 from safetensors import safe_open
@@ -22,8 +23,9 @@ from safetensors import safe_open
 from reproduce.bench.suite import Row, Settings, Stage, Suite, beside, typed
 from tqnet.evaluation.plots import Series, questions_and_pace, read_series
 from tqnet.files import atomic
-from tqnet.libraries import machine, precision
+from tqnet.libraries import machine, on_cuda, precision
 from tqnet.paraphrase.settings import PSEUDO_LABELS, SEPARATION
+from tqnet.recipes import launched
 from tqnet.training.config import RunConfig
 from tqnet.training.provenance import flat, lasting
 from tqnet.training.session import VALID
@@ -189,10 +191,12 @@ class Runner:
 
     Args:
         recipes: The folder that ``pretrain/`` and ``finetune/`` lie in.
+        processes: Processes of a training; by default one for each GPU.
     """
 
-    def __init__(self, root: Path, recipes: Path):
+    def __init__(self, root: Path, recipes: Path, processes: int | None = None):
         self.root, self.recipes = root, recipes
+        self.processes = processes or (torch.cuda.device_count() if on_cuda() else 1)
         self._failed: dict[str, TrainingError] = {}
 
     def model(self, training: Training) -> Path:
@@ -223,7 +227,8 @@ class Runner:
         print(f"{training.folder}: {training.stage.recipe} --config {settings}", file=sys.stderr)
         try:
             with _clocked(folder / _CLOCK):
-                _run([sys.executable, recipe, "--config", str(settings)], folder / "log.txt")
+                command = launched(recipe, ["--config", str(settings)], self.processes, cpu=not on_cuda())
+                _run(command, folder / "log.txt")
         except TrainingError as error:
             self._failed[training.key] = TrainingError(f"{training.folder}: {error}")
             raise self._failed[training.key] from None

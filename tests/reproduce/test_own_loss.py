@@ -55,6 +55,9 @@ def test_the_table(small_bank: Path, tmp_path: Path) -> None:
     suite |= {"questions": {"circle": 128, "scl": 128}}
     (tmp_path / "table.yaml").write_text(yaml.safe_dump(suite), encoding="utf-8")
     command = [sys.executable, "-m", "reproduce.bench", "--suite", str(tmp_path / "table.yaml"), "--recipes", str(ROOT)]
-    subprocess.run([*command, "--bank", str(small_bank), "--out", str(tmp_path)], check=True, cwd=ROOT)
+    command += ["--bank", str(small_bank), "--out", str(tmp_path), "--num-processes", "2"]
+    subprocess.run(command, check=True, cwd=ROOT)
     rows = json.loads((tmp_path / "table" / "results.json").read_text(encoding="utf-8"))["rows"]
     assert list(rows) == ["TF-IDF", "circle loss", "supervised contrast"]
+    facts = [json.loads(file.read_text(encoding="utf-8")) for file in (tmp_path / "trainings").glob("*/run.json")]
+    assert [fact["processes"] for fact in facts] == [2, 2]

@@ -147,7 +147,7 @@ def test_a_row_that_fails_leaves_the_others_alone(start: Callable[..., subproces
     output, stderr = process.communicate(timeout=300)
     assert process.returncode == 1, stderr[-3000:]
     rows = results(tmp_path)
-    assert "mask: 2.0 is not in (0, 1)" in rows["broken"]["errors"][0]
+    assert "mask: must be less than 1, not 2.0" in rows["broken"]["errors"][0]
     assert len(rows["whole"]["p@5"]) == 1
     assert "broken failed" in output
     assert "whole: pre-training has read the questions of valid and test" in output

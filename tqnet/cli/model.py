@@ -13,7 +13,7 @@ from typing import Any
 
 from tqnet.cli.groups import BANK, MODEL, BackendOptions, DimensionsOptions, ReadingOptions, SeedOptions
 from tqnet.cli.options import Command, argument, count, option, switch, whole_number
-from tqnet.recipes import recipe, recipes
+from tqnet.recipes import launched, recipe, recipes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,16 +33,10 @@ class Train(Command, name="train"):
         parser.add_argument("--num-processes", type=whole_number(1), default=1)
         parser.add_argument("--cpu", action="store_true")
         ours, passed_on = parser.parse_known_args(self.arguments)
-        command = [sys.executable, str(script), *passed_on]
-        if ours.num_processes > 1:
-            # Given in full, so that accelerate neither asks for its own configuration nor warns that there is none.
-            launch = ["--quiet", "--num_processes", str(ours.num_processes), "--num_machines", "1"]
-            launch += ["--mixed_precision", "no", "--dynamo_backend", "no", *(["--cpu"] if ours.cpu else [])]
-            command[1:1] = ["-m", "accelerate.commands.launch", *launch]
-        elif ours.cpu:
+        if ours.cpu:
             os.environ["ACCELERATE_USE_CPU"] = "true"
         sys.stdout.flush()
-        os.execv(sys.executable, command)
+        os.execv(sys.executable, launched(script, passed_on, ours.num_processes, ours.cpu))
 
 
 @dataclass(frozen=True, kw_only=True)

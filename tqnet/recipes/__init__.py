@@ -5,6 +5,8 @@ A wheel carries ``pretrain/``, ``finetune/`` and ``configs/`` in this folder; th
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 _HERE = Path(__file__).parent
@@ -41,3 +43,14 @@ def config_file(name: str) -> Path:
         if file.is_file():
             return file
     raise FileNotFoundError(f"{name}: no such file, and no shipped configuration of this name")
+
+
+def launched(script: str | Path, arguments: Sequence[str], processes: int = 1, cpu: bool = False) -> list[str]:
+    """Return the command that runs a recipe in ``processes`` processes, one a GPU; with ``cpu``, on the processor."""
+    command = [sys.executable, str(script), *arguments]
+    if processes > 1:
+        # Given in full, so that accelerate neither asks for its own configuration nor warns that there is none.
+        launch = ["--quiet", "--num_processes", str(processes), "--num_machines", "1"]
+        launch += ["--mixed_precision", "no", "--dynamo_backend", "no", *(["--cpu"] if cpu else [])]
+        command[1:1] = ["-m", "accelerate.commands.launch", *launch]
+    return command
