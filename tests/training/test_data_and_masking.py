@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import shutil
 from collections.abc import Callable
 from typing import Any
@@ -10,12 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from tokenizers import Tokenizer, models
 from torch.utils.data import DataLoader
 from transformers import PreTrainedTokenizerFast
 
 from tqnet.augment.view import AugmentConfig, QuestionAugmentation
-from tqnet.modeling.lengths import Lengths, one_part
+from tqnet.modeling.lengths import Lengths, one_part, partition
 from tqnet.modeling.model import TQNetModel
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import QuestionBank
@@ -108,14 +111,33 @@ def test_padding_counts_the_tokens_of_both_streams() -> None:
     assert batch.padding(lambda lengths: np.arange(3).reshape(3, 1), cells=3) == 1
 
 
+@given(st.lists(st.tuples(st.integers(1, 30), st.integers(0, 20)), min_size=1, max_size=9), st.integers(0, 60))
+def test_parts_are_the_cheapest(rows: list[tuple[int, int]], overhead: int) -> None:
+    text, visual = np.array(rows).T
+
+    def cost(bounds: tuple[int, ...]) -> int:
+        pieces = [slice(*ends) for ends in itertools.pairwise(bounds)]
+        return sum((p.stop - p.start) * (text[p].max() + visual[p].max()) + overhead for p in pieces)
+
+    parts = partition(text, visual, 4, overhead)
+    bounds = (0, *(part.stop for part in parts))
+    cuts = itertools.chain.from_iterable(
+        itertools.combinations(range(1, len(rows)), count) for count in range(len(rows))
+    )
+    all_bounds = ((0, *cut, len(rows)) for cut in cuts)
+    allowed = [found for found in all_bounds if max(b - a for a, b in itertools.pairwise(found)) <= 4]
+    assert bounds[-1] == len(rows)
+    assert cost(bounds) == min(map(cost, allowed))
+
+
 def test_rows_with_figures_pass_apart_from_those_without(tiny_model: TQNetModel) -> None:
     """By length alone, texts of four tokens with a figure of five would stand beside texts of nine, all padded."""
     figures = torch.tensor([0, 1, 0, 0] * 16)
     masks = torch.ones(64, 9)
     masks[figures == 1, 4:] = 0
-    first, second, third = tiny_model.parts(Lengths.read(masks, figures))
-    assert third.tolist() == list(range(1, 64, 4))
-    assert [*first, *second] == figures.eq(0).nonzero().flatten().tolist()
+    without, pictured = tiny_model.parts(Lengths.read(masks, figures))
+    assert pictured.tolist() == list(range(1, 64, 4))
+    assert without.tolist() == figures.eq(0).nonzero().flatten().tolist()
     batch = Batch(torch.arange(64), [{"attention_mask": masks, "image_counts": figures}])
     assert batch.padding(tiny_model.parts, cells=5) == 1
 

@@ -123,6 +123,6 @@ class CoordinatedFusion(nn.Module):
 
 
 def masked_mean(tokens: Tensor, mask: Tensor) -> Tensor:
-    """Average tokens [b, t, h] over the True positions of mask [b, t]; zero for a row without any. [b, h]."""
+    """Average tokens [b, t, h] over the True positions of mask [b, t], in fp32; zero for a row without any. [b, h]."""
     weight = mask.unsqueeze(-1).to(tokens.dtype)
-    return (tokens * weight).sum(1) / weight.sum(1).clamp(min=1)
+    return (tokens * weight).sum(1, dtype=torch.float32) / weight.sum(1, dtype=torch.float32).clamp(min=1)

@@ -42,6 +42,27 @@ class Lengths:
 Parts = Callable[[Lengths], Sequence[np.ndarray]]
 
 
+def partition(text: np.ndarray, visual: np.ndarray, most: int, overhead: int) -> list[slice]:
+    """Split rows into consecutive parts so that what is computed, padding included, is least.
+
+    Args:
+        text, visual: [n], tokens of each row; a part is padded to the longest text and the most visual tokens in it.
+        most: Rows of a part at most.
+        overhead: What a part costs in itself, in tokens.
+    """
+    least, start_of = np.zeros(len(text) + 1), np.zeros(len(text) + 1, dtype=int)
+    for stop in range(1, len(text) + 1):
+        starts = np.arange(max(0, stop - most), stop)
+        width = sum(np.maximum.accumulate(tokens[starts][::-1])[::-1] for tokens in (text, visual))
+        costs = least[starts] + (stop - starts) * width + overhead
+        start_of[stop], least[stop] = starts[costs.argmin()], costs.min()
+    parts, stop = [], len(text)
+    while stop:
+        parts.append(slice(start_of[stop], stop))
+        stop = start_of[stop]
+    return parts[::-1]
+
+
 def one_part(lengths: Lengths) -> Sequence[np.ndarray]:
     """Return all rows as one part (`Parts`)."""
     return (np.arange(len(lengths)),)

@@ -14,8 +14,8 @@ from tqnet.libraries import to_device
 from tqnet.modeling.configuration import TQNetConfig
 from tqnet.modeling.encoder import QuestionEncoder, TQNetOutput
 from tqnet.modeling.fusion import SDPA, CoordinatedFusion, masked_mean
-from tqnet.modeling.lengths import Lengths
-from tqnet.modeling.text_encoders import beside_words, new_text_encoder, word_embeddings
+from tqnet.modeling.lengths import Lengths, partition
+from tqnet.modeling.text_encoders import beside_words, halve_residuals, new_text_encoder, word_embeddings
 from tqnet.modeling.visual import VisualStream
 from tqnet.questions import Question
 
@@ -43,6 +43,7 @@ class TQNetModel(QuestionEncoder):
         super().__init__(config)
         self.text = new_text_encoder(config.text_config)
         self.text.config.use_cache = False  # of a decoder's keys
+        halve_residuals(self.text)
         # Ours differs from PyTorch's in speed only; set_attn_implementation("sdpa") restores theirs.
         if self.text.config._attn_implementation == "sdpa":
             self.text.set_attn_implementation(SDPA)
@@ -114,8 +115,11 @@ class TQNetModel(QuestionEncoder):
         """
         order = np.lexsort((lengths.text, lengths.figures))
         without_and_with = np.split(order, [np.count_nonzero(lengths.figures == 0)])
-        size = len(lengths) if self.device.type != "cpu" else 16 if torch.is_inference_mode_enabled() else 32
-        return [rows[start : start + size] for rows in without_and_with for start in range(0, len(rows), size)]
+        if self.device.type != "cpu":
+            return [rows for rows in without_and_with if len(rows)]
+        most, overhead = (16, 64) if torch.is_inference_mode_enabled() else (64, 1024)
+        text, visual = lengths.text, lengths.figures * self.cells_per_image
+        return [rows[part] for rows in without_and_with for part in partition(text[rows], visual[rows], most, overhead)]
 
     def _embed(
         self,

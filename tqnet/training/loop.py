@@ -25,7 +25,12 @@ from tqnet.training.checkpoint import checkpoints, load_checkpoint, save_checkpo
 from tqnet.training.config import RecipeConfig
 from tqnet.training.data import Batch, QuestionViews, WorkerBatches
 from tqnet.training.logging import MetricsLog, Pace, peak_memory
-from tqnet.training.optim import build_optimizer, build_schedule, mark_trained_figures
+from tqnet.training.optim import (
+    build_optimizer,
+    build_schedule,
+    complete_gradients,
+    mark_trained_figures,
+)
 from tqnet.training.processes import HostFlags, Interrupted, Signals, kill_workers, leave_signals_to_the_run
 from tqnet.training.provenance import Provenance
 from tqnet.training.sampler import BatchPlan, LocalBatches
@@ -209,7 +214,7 @@ class TrainingLoop:
             self._pace.add({"padding": self._batch.padding(self._parts, self.model.cells_per_image)})
         if not self.stepped:
             return
-        self._fill_gradients()
+        complete_gradients(self.trained)
         norm = self.accelerator.clip_grad_norm_(self.trained.parameters(), self.clip)
         finite = torch.isfinite(norm)
         self._guard.add(self.step_number + 1, "gradient", finite, torch.cat(self._seen))
@@ -242,15 +247,6 @@ class TrainingLoop:
         self.accelerator.wait_for_everyone()
         log.info("model: %s", folder)
         return folder
-
-    def _fill_gradients(self) -> None:
-        """Give weights that a step did not reach zero gradients, as the all-reduce of several processes does.
-
-        Else the optimizer would skip them, momentum and decay too, in one process and not in two.
-        """
-        for parameter in self.trained.parameters():
-            if parameter.requires_grad and parameter.grad is None:
-                parameter.grad = torch.zeros_like(parameter)
 
     def _after_step(self) -> None:
         last = self.step_number == self.steps

@@ -68,6 +68,17 @@ def build_optimizer(module: nn.Module, config: OptimConfig) -> torch.optim.Optim
     return torch.optim.AdamW(list(groups.values()), lr=config.lr, fused=True)
 
 
+def complete_gradients(module: nn.Module) -> None:
+    """Give weights that a step did not reach zero gradients.
+
+    An optimizer would skip such a weight, its momentum and decay too, in one process; in two, the all-reduce gives
+    zeros.
+    """
+    for parameter in module.parameters():
+        if parameter.requires_grad and parameter.grad is None:
+            parameter.grad = torch.zeros_like(parameter)
+
+
 def mark_trained_figures(model: nn.Module, optimizer: torch.optim.Optimizer) -> None:
     """Note in the configuration of each question encoder of ``model`` if ``optimizer`` trains its visual backbone."""
     trained = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
