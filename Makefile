@@ -1,5 +1,6 @@
 # make demo: environment, the three stages on the sample bank, scores, a report, an index and searches (under 10 minutes on 2 cores)
 # make test: linters, types and the fast tests; make test-all: the slow tests too
+# make gpu BANK=FOLDER: what an accelerator makes of the recipes, in 12 minutes; again to go on
 # make fuzz MINUTES=10: attacks on whatever reads a stranger's text, until the time is over
 # make lock: requirements.lock, with hashes, from constraints.txt; make audit: known vulnerabilities in it; make sbom: its list
 # make docs, make wheel; make -C reproduce: the papers' tables
@@ -13,7 +14,7 @@ MINUTES ?= 10
 TOOLS := build/tools
 export TOKENIZERS_PARALLELISM := false
 
-.PHONY: demo lint test test-slow test-all fuzz lock audit sbom docs wheel clean
+.PHONY: demo lint test test-slow test-all gpu fuzz lock audit sbom docs wheel clean
 
 # What the demo needs, and what the tests need besides, in one environment.
 $(VENV)/demo: pyproject.toml constraints.txt
@@ -55,6 +56,10 @@ test-all: test test-slow
 
 fuzz: $(VENV)/installed
 	$(BIN)/python -m reproduce.benchmarks.attacks --minutes $(MINUTES)
+
+gpu: $(VENV)/installed
+	$(if $(BANK),,$(error usage: make gpu BANK=FOLDER, a bank with groups and figures))
+	$(BIN)/python -m reproduce.benchmarks.gpu --bank $(BANK)
 
 $(TOOLS):
 	$(PYTHON) -m venv $@

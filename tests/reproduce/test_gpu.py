@@ -1,0 +1,30 @@
+"""The report on an accelerator, dry on a processor."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.recipes.conftest import ROOT
+from tqnet.questions import QuestionBank
+
+
+@pytest.mark.slow
+def test_a_dry_run(sample_bank: QuestionBank, tmp_path: Path) -> None:
+    """Every part works, and a second call repeats none."""
+    command = [sys.executable, "-m", "reproduce.benchmarks.gpu", "--bank", str(ROOT / "assets/sample"), "--dry-run"]
+    command += ["--out", str(tmp_path)]
+    subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
+    report = json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))
+    assert len(report) == 16
+    assert not [name for name, part in report.items() if str(part).startswith("failed")]
+    assert all(part["as on a processor"] for name, part in report.items() if name.startswith("correctness"))
+    assert report["resume"]["as if never stopped"]
+    assert all(part["mfu"] > 0 for name, part in report.items() if name.endswith(("MiniLM", "encoders")))
+    again = subprocess.run(command, check=True, cwd=ROOT, capture_output=True, text=True)
+    assert json.loads(again.stdout) == report
+    assert not again.stderr
