@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from omegaconf import OmegaConf
 
+from finetune.similar import SimilarConfig
 from tqnet.config import ConfigError, load_config, parse_config, save_config, section, settings
 from tqnet.training.config import DataConfig, OptimConfig, RunConfig
 
@@ -185,3 +186,14 @@ def test_help_explains_every_setting(recipe: Path, capsys: pytest.CaptureFixture
     settings = [i for i, line in enumerate(lines) if re.match(r"  \w", line)]
     assert settings
     assert not [lines[i] for i in settings if not lines[i + 1 : i + 2] or not re.match(r" {8}\S", lines[i + 1])]
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "configs/encoders").glob("*.yaml")), ids=lambda file: file.stem)
+def test_settings_of_encoders(file: Path) -> None:
+    """They go with any recipe's own, and change nothing but the encoder and its rate."""
+    recipe, given = str(ROOT / "configs/small/similar.yaml"), ["data.bank=BANK"]
+    plain, other = (load_config(SimilarConfig, files, given) for files in ([recipe], [recipe, str(file)]))
+    assert other.model.text.rpartition("/")[2].lower().removesuffix("-v1.5") == file.stem
+    changed = {name for name in vars(plain.model) if getattr(plain.model, name) != getattr(other.model, name)}
+    assert changed <= {"text", "prompt", "vocabulary", "lora"}
+    assert (plain.run, plain.temperature) == (other.run, other.temperature)
