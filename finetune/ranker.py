@@ -290,7 +290,7 @@ def out_of_fold(
         if not (config.run.resume and judged.exists()):
             fold_config = replace(config, run=replace(config.run, out=str(out)))
             folder = train(fold_config, bank, similarity, pairs.select(~held_out), accelerator, None)
-            chances = score(folder, bank, pairs.select(held_out), accelerator, precision(config.run.precision))
+            chances = score(folder, bank, pairs.select(held_out), accelerator, config)
             if accelerator.is_main_process:
                 with atomic(judged) as temporary, temporary.open("wb") as stream:
                     np.save(stream, chances)
@@ -300,14 +300,18 @@ def out_of_fold(
 
 
 def score(
-    folder: Path, bank: QuestionBank, pairs: ExercisePairs, accelerator: Accelerator, precision: str
+    folder: Path, bank: QuestionBank, pairs: ExercisePairs, accelerator: Accelerator, config: RankerConfig
 ) -> np.ndarray:
     """Return the probability that each pair is similar, [p], computed on all processes."""
     cross = CrossEncoder.from_pretrained(folder, accelerator.device)
+    cross.encoder.processor.blank_unreadable = config.data.on_error == "skip"
     shares = np.array_split(np.arange(len(pairs)), accelerator.num_processes)
     local = pairs.select(shares[accelerator.process_index])
     chances = cross.probabilities(
-        local.questions(bank), local.features, precision=precision, show_progress=accelerator.is_main_process
+        local.questions(bank),
+        local.features,
+        precision=precision(config.run.precision),
+        show_progress=accelerator.is_main_process,
     )
     return np.array(gather_object(chances.tolist()))
 

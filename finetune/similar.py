@@ -118,7 +118,7 @@ def main(config: SimilarConfig) -> Path:
     bank = session.training_questions(config.data, pretraining=False)
     similarity = session.similar_questions(bank, config.data)
     model = session.build(config, bank)
-    train_widths(model, config.matryoshka)
+    widths = train_widths(model, config.matryoshka)
 
     blocks = ConceptLabels.from_bank(bank, config.block_level) if config.block > 1 else None
     concepts = ConceptLabels.from_bank(bank, config.concept_level) if config.concept_weight else None
@@ -146,7 +146,7 @@ def main(config: SimilarConfig) -> Path:
         features = gather_with_own_gradient(accelerator, loop.trained(**batch.inputs))
         matrix = similarity.matrix(batch.everywhere)
         similar = to_device(matrix, loop.device)
-        beginnings = [features, *(F.normalize(features[:, :width], dim=-1) for width in config.matryoshka)]
+        beginnings = [features, *(F.normalize(features[:, :width], dim=-1) for width in widths)]
         if config.objective == "scl":
             losses = [supervised_contrastive(x, similar, config.temperature, config.denominator) for x in beginnings]
             loss = torch.stack(losses).mean()

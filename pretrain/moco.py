@@ -75,8 +75,8 @@ def main(config: MoCoConfig) -> Path:
         model.fusion.requires_grad_(False)  # not used here; a later stage trains it
     if accelerator.num_processes == 1 and model.config.reads_images:
         split_batchnorm(model.visual, config.bn_splits)
-    train_widths(model, config.matryoshka)
-    streams = nested(streams, config.matryoshka)
+    widths = train_widths(model, config.matryoshka)
+    streams = nested(streams, widths)
     encoder = ContrastiveEncoder(model, streams, config.dimension)
     key_encoder = MomentumEncoder(encoder, config.momentum)
     queues = {stream: KeyQueue(config.queue, config.dimension) for stream in streams}
@@ -106,7 +106,7 @@ def main(config: MoCoConfig) -> Path:
             term, metrics = stream_loss(query, keys[stream], queues[stream], config.temperature)
             terms.append(term)
             logged |= {f"{stream}/{name}": value for name, value in metrics.items()}
-        loop.step(torch.stack(terms).sum() / (1 + len(config.matryoshka)), logged)
+        loop.step(torch.stack(terms).sum() / (1 + len(widths)), logged)
         for stream, queue in queues.items():
             queue.enqueue(*keys[stream].gathered)
         if loop.stepped:

@@ -78,6 +78,8 @@ def build(config: RewriterConfig, bank: QuestionBank) -> Rewriter:
     """
     if config.model.start:
         raise ConfigError("model.start: a rewriter starts from a text encoder (model.text)")
+    if config.model.lora:
+        raise ConfigError("model.lora: a rewriter is trained whole")
     tokenizer, encoder = build_text_encoder(config.model, Texts(bank))
     if config.model.text == "scratch":
         rate = 0.1 if config.model.dropout is None else config.model.dropout

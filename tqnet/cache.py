@@ -31,11 +31,12 @@ def computed_once(kind: str, key: tuple[object, ...], compute: Callable[[], np.n
     """
     digest = hashlib.blake2b(repr(key).encode(), digest_size=16).hexdigest()
     file = cache_folder() / "prepared" / f"{kind}-{digest}.npy"
-    with lock_of(file):
-        if not file.is_file():
-            forget_unused(file.parent)
-            with atomic(file) as temporary, temporary.open("wb") as stream:
-                np.save(stream, compute(), allow_pickle=False)
+    if not file.is_file():
+        with lock_of(file):
+            if not file.is_file():
+                forget_unused(file.parent)
+                with atomic(file) as temporary, temporary.open("wb") as stream:
+                    np.save(stream, compute(), allow_pickle=False)
     mark_used(file)
     return np.load(file, allow_pickle=False)
 

@@ -34,6 +34,7 @@ def atomic(path: Path) -> Iterator[Path]:
 def atomic_folder(path: Path) -> Iterator[Path]:
     """Yield a temporary folder beside ``path``; it replaces ``path`` when the block succeeds."""
     temporary, replaced = (path.with_name(f".{path.name}.{os.getpid()}.{kind}") for kind in ("tmp", "old"))
+    shutil.rmtree(temporary, ignore_errors=True)  # of a killed process whose number we have
     temporary.mkdir(parents=True)
     try:
         yield temporary

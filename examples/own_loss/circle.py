@@ -2,7 +2,7 @@
 
     accelerate launch --quiet examples/own_loss/circle.py data.bank=BANK run.out=runs/circle
 
-It takes all settings of `finetune/similar.py` that are not of its loss. `table.yaml` beside it compares the two.
+It takes the settings that all recipes share, and two of its own. `table.yaml` beside it compares it with Eq. 3.
 """
 
 from __future__ import annotations

@@ -267,7 +267,7 @@ def _run(command: list[str], log: Path) -> None:
                 sys.stderr.buffer.write(piece)
                 sys.stderr.flush()
                 copy.write(piece)
-                last = (last + piece)[-2000:]
+                last = (last + piece)[-20_000:]
         except BaseException:
             process.terminate()  # not SIGINT, which a process in the background ignores until its first step
             process.wait()  # while it saves
@@ -278,7 +278,8 @@ def _run(command: list[str], log: Path) -> None:
         raise TrainingError(f"killed by signal {-process.returncode}; out of memory?")
     if process.returncode:
         lines = last.decode(errors="replace").replace("\r", "\n").strip().splitlines()
-        raise TrainingError(lines[-1] if lines else f"ended with code {process.returncode}")
+        told = [line for line in lines if line.startswith("error: ")] or lines  # a launcher's report may follow
+        raise TrainingError(told[-1] if told else f"ended with code {process.returncode}")
 
 
 def _read_cost(folder: Path) -> Cost:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -37,7 +36,7 @@ def test_normalize(model_folder: str, write_bank: WriteBank, tmp_path: Path, tqn
     assert np.linalg.norm(np.load(tmp_path / "vectors.npy"), axis=1) == pytest.approx(1, abs=1e-5)
 
 
-def test_vectors_are_cut(folder: Path, bank_folder: str, tmp_path: Path, tqnet: Tqnet, caplog: Any) -> None:
+def test_vectors_are_cut(folder: Path, bank_folder: str, tmp_path: Path, tqnet: Tqnet) -> None:
     """Where the model was trained for it without a word; an index cuts those of its queries and changes too."""
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     (folder / "config.json").write_text(json.dumps(config | {"matryoshka": [16]}), encoding="utf-8")
@@ -45,7 +44,7 @@ def test_vectors_are_cut(folder: Path, bank_folder: str, tmp_path: Path, tqnet: 
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     tqnet("encode", *call, "--bank", bank_folder, "--out", whole)
     tqnet("encode", *call, "--bank", bank_folder, "--out", cut, "--dimensions", "16", "--normalize")
-    assert not caplog.messages
+    assert "--dimensions" not in tqnet.err
     expected = np.load(whole / "vectors.npy")[:, :16]
     assert np.load(cut / "vectors.npy") == pytest.approx(
         expected / np.linalg.norm(expected, axis=1, keepdims=True), abs=1e-5
@@ -59,7 +58,7 @@ def test_vectors_are_cut(folder: Path, bank_folder: str, tmp_path: Path, tqnet: 
     assert len(results) == 5
 
     tqnet("encode", *call, "--bank", bank_folder, "--out", cut, "--dimensions", "8")
-    assert caplog.messages == ["--dimensions: the model was trained for other widths (matryoshka: 16)"]
+    assert f"tqnet: --dimensions 8: {folder} was trained for 16, 48" in tqnet.err
     said = tqnet.fails("encode", *call, "--bank", bank_folder, "--out", cut, "--dimensions", "64")
     assert "--dimensions: 64, but the model's vectors have 48" in said
 

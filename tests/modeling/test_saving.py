@@ -115,9 +115,12 @@ from transformers import AutoModel, AutoProcessor
 kinds = AutoModel, AutoProcessor
 model, processor = (kind.from_pretrained({str(tmp_path)!r}, trust_remote_code=True) for kind in kinds)
 vectors = model.eval()(**processor(["Find $x$."])).embedding
+model.save_pretrained({str(tmp_path / "again")!r})
 print(*vectors[0].tolist())
 """
     environment = os.environ | {"HF_HOME": str(tmp_path / "cache"), "PYTHONPATH": str(Path(__file__).parents[2])}
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    again = json.loads((tmp_path / "again" / "config.json").read_text(encoding="utf-8"))
+    assert again["auto_map"] == json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))["auto_map"]
     expected = model.encode(["Find $x$."], device="cpu")[0]
     assert [float(word) for word in done.stdout.split()] == pytest.approx(expected.tolist(), abs=1e-5)

@@ -79,6 +79,15 @@ def test_two_processes_at_once(write: Write, cache: Path) -> None:
     assert len(list((cache / "banks").iterdir())) == 1
 
 
+def test_what_a_killed_process_left_is_no_obstacle(write: Write, cache: Path) -> None:
+    """Even to one with the same number, as the first process of a container has."""
+    file = write({"id": "a", "stem": "x"})
+    (entry,) = (_ids(file), *(cache / "banks").iterdir())[1:]
+    os.rename(entry, entry.with_name(f".{entry.name}.{os.getpid()}.tmp"))
+    assert _ids(file) == ["a"]
+    assert list((cache / "banks").iterdir()) == [entry]
+
+
 def test_a_table_that_nobody_uses_is_forgotten(tmp_path: Path, cache: Path) -> None:
     long_ago = time.time() - 100 * 24 * 3600
     for name in ("old", "used", "new"):

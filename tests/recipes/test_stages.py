@@ -124,6 +124,11 @@ def test_beginnings_of_vectors_that_serve_alone(train: Callable[..., Any]) -> No
         train("finetune.similar", *plain, f"model.start={moco.out / 'model'}", out="later").model.config.matryoshka
         == []
     )
+    twice, once = (
+        train("pretrain.moco", *plain, "queue=32", "bn_splits=1", f"matryoshka={widths}", out=f"moco{widths}").losses
+        for widths in ("[8,8]", "[8]")
+    )
+    assert twice == once
     with pytest.raises(ConfigError, match="matryoshka: 48 is not less than the vector's 48"):
         train("finetune.similar", "matryoshka=[48]", out="wide")
 
@@ -145,8 +150,20 @@ def test_adapters_are_trained_and_merged(train: Callable[..., Any], tmp_path: Pa
     resumed = run.killed(tmp_path / "resumed")
     train("finetune.similar", *given, "model.lora=2", "run.max_steps=3", "run.resume=true", out="resumed")
     assert resumed.same_weights(run)
+    with pytest.raises(ConfigError, match=r"model\.lora: adapters of a trained text encoder, which gru is not"):
+        train("finetune.similar", *TEXT, "model.text=gru", "model.lora=2", out="gru")
     with pytest.raises(ConfigError, match=r"optim\.text_lr: 0 leaves the adapters"):
         train("finetune.similar", given[0], "model.lora=2", "optim.text_lr=0", out="frozen")
+
+
+def test_a_bank_without_figures_leaves_the_visual_stream_alone(train: Callable[..., Any], tmp_path: Path) -> None:
+    """Its weights would decay without ever being used."""
+    bank = QuestionBank.load(SAMPLE).split("train")
+    bank.select([i for i, images in enumerate(bank.column("images")) if not images]).save(tmp_path / "bare.jsonl")
+    start = train("finetune.similar", "run.max_steps=1", "optim.lr=0", out="start")
+    given = [f"data.bank={tmp_path / 'bare.jsonl'}", f"model.start={start.out / 'model'}", "run.max_steps=2"]
+    before, after = start.model.state_dict(), train("finetune.similar", *given, "optim.lr=0.1").model.state_dict()
+    assert all(torch.equal(after[name], weight) for name, weight in before.items() if name.startswith("visual."))
 
 
 def test_moco_of_texts_alone(train: Callable[..., Any]) -> None:

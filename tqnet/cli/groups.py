@@ -100,11 +100,20 @@ class BackendOptions(EncodingOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DimensionsOptions(Options):
+class DimensionsOptions(BackendOptions):
     dimensions: int | None = count(
         "first coordinates of a vector to keep, one of the widths that its model was trained for (matryoshka); all by "
         "default"
     )
+
+    def open_shortened(self, source: str) -> QuestionEncoder | ExportedEncoder:
+        """Load a model that keeps `dimensions` of its vectors; warn if it was not trained for that."""
+        encoder = self.open_encoder(source, dimensions=self.dimensions)
+        trained = [*encoder.config.matryoshka, encoder.config.hidden_size]
+        if self.dimensions and self.dimensions not in trained:
+            widths = ", ".join(map(str, trained))
+            print(f"tqnet: --dimensions {self.dimensions}: {source} was trained for {widths}", file=sys.stderr)
+        return encoder
 
 
 @dataclass(frozen=True, kw_only=True)

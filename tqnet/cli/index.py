@@ -178,7 +178,6 @@ def _processes() -> Processes:
 class Build(
     Command,
     PlaceOptions,
-    BackendOptions,
     DimensionsOptions,
     ReadingOptions,
     ClusterOptions,
@@ -203,7 +202,7 @@ class Build(
 
             processes = _processes()
             bank = self.load(self.bank)
-            model = self.open_encoder(self.model, dimensions=self.dimensions)
+            model = self.open_shortened(self.model)
             digest, width = source_digest(self.model), self.dimensions or model.config.hidden_size
             manifest = Manifest(_absolute(self.model), digest, width, bank.name, **asdict(self.place))
             encode_shards = None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tqnet.cli.groups import BANK, MODEL, BackendOptions, DimensionsOptions, ReadingOptions, SeedOptions
+from tqnet.cli.groups import BANK, MODEL, DimensionsOptions, ReadingOptions, SeedOptions
 from tqnet.cli.options import Command, argument, count, option, switch, whole_number
 from tqnet.recipes import launched, recipe, recipes
 
@@ -40,7 +40,7 @@ class Train(Command, name="train"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Encode(Command, BackendOptions, DimensionsOptions, ReadingOptions, name="encode"):
+class Encode(Command, DimensionsOptions, ReadingOptions, name="encode"):
     """Write the vectors of a bank's questions."""
 
     model: str = option(MODEL, required=True, metavar="DIR")
@@ -54,7 +54,7 @@ class Encode(Command, BackendOptions, DimensionsOptions, ReadingOptions, name="e
         from tqnet.files import atomic
 
         bank = self.load(self.bank)
-        model = self.open_encoder(self.model, dimensions=self.dimensions)
+        model = self.open_shortened(self.model)
         out = Path(self.out)
         out.mkdir(parents=True, exist_ok=True)
         with atomic(out / "vectors.npy") as temporary:

@@ -80,8 +80,9 @@ def build_model(config: ModelConfig, texts: Iterable[str]) -> tuple[QuestionEnco
     if config.dropout is not None:
         set_dropout(model, config.dropout)
     if config.lora:
-        if not isinstance(model, TQNetModel):
-            raise ConfigError(f"model.lora: a {model.config.model_type} has no text encoder to adapt")
+        if not isinstance(model, TQNetModel) or config.text in _LEARNT:
+            what = config.text if isinstance(model, TQNetModel) else model.config.model_type
+            raise ConfigError(f"model.lora: adapters of a trained text encoder, which {what} is not")
         add_adapters(model.text, config.lora)
     return model, model.processor
 

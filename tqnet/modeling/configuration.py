@@ -52,6 +52,10 @@ class EncoderConfig(PretrainedConfig):
         self.auto_map = {auto: f"tqnet_classes.{name}" for auto, name in names.items()}  # see interchange.py
         super().__init__(**{**kwargs, "auto_map": self.auto_map})
 
+    @classmethod
+    def register_for_auto_class(cls, auto_class: Any = None) -> None:
+        """Do nothing: transformers would copy our sources beside a model, where ``auto_map`` names the package."""
+
     def _check_choice(self, name: str, *choices: str) -> None:
         if getattr(self, name) not in choices:
             raise ValueError(f"{name}: {getattr(self, name)!r} is none of {', '.join(choices)}")

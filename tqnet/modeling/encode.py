@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import mmap
 from collections import OrderedDict, deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -25,8 +24,6 @@ from tqnet.questions import Question
 
 if TYPE_CHECKING:
     from tqnet.modeling.encoder import QuestionEncoder
-
-log = logging.getLogger(__name__)
 
 #: Questions sorted by length at a time; bounds memory for a bank of any size.
 WINDOW = 4096
@@ -232,21 +229,14 @@ def encode_by(
 
 
 def shorten(encoder: Any, dimensions: int | None) -> None:
-    """Let a model or an export keep only the first ``dimensions`` coordinates of its vectors.
-
-    Warns of a width that the model was not trained for (``matryoshka`` of the recipes), which costs accuracy.
+    """Let a model or an export keep only the first ``dimensions`` coordinates of its vectors; None keeps all.
 
     Raises:
         ValueError: Its vectors are shorter.
     """
-    hidden, trained = encoder.config.hidden_size, encoder.config.matryoshka
-    if dimensions is None or dimensions == hidden:
-        return
-    if dimensions > hidden:
+    hidden = encoder.config.hidden_size
+    if dimensions is not None and dimensions > hidden:
         raise ValueError(f"--dimensions: {dimensions}, but the model's vectors have {hidden}")
-    if dimensions not in trained:
-        widths = ", ".join(map(str, trained)) or "none"
-        log.warning("--dimensions: the model was trained for other widths (matryoshka: %s)", widths)
     encoder.dimensions = dimensions
 
 

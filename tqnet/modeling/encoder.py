@@ -67,6 +67,10 @@ class QuestionEncoder(PreTrainedModel):
         model.processor = TQNetProcessor.from_pretrained(folder)
         return model
 
+    @classmethod
+    def register_for_auto_class(cls, auto_class: Any = None) -> None:
+        """Do nothing: transformers would copy our sources beside a model, where ``auto_map`` names the package."""
+
     def save_pretrained(self, folder: Any, *args: Any, **kwargs: Any) -> None:  # type: ignore[override]
         """Write weights, adapters merged, configuration, processor and files for other libraries to ``folder``."""
         kwargs.setdefault("state_dict", merged_weights(self))

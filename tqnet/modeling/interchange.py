@@ -96,8 +96,8 @@ def kind_of(folder: str | os.PathLike[str]) -> Kind:
 def introduce(folder: str | os.PathLike[str]) -> list[str]:
     """Write the missing files that transformers and sentence-transformers look for; return their names.
 
-    All kinds get them: for a folder that is no encoder, the class that they name raises a one-line error saying what it
-    is. Does not import sentence-transformers.
+    All kinds get them: for a folder that is no encoder, the class that those for sentence-transformers name raises a
+    one-line error saying what it is. Does not import sentence-transformers.
     """
     missing = [name for name in _FILES if not (Path(folder) / name).exists()]
     for name in missing:

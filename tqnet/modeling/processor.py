@@ -73,6 +73,10 @@ class TQNetProcessor(ProcessorMixin):
         """Read a blank figure, with a warning, in place of one that cannot be read."""
         self._legible: Legible | None = None
 
+    @classmethod
+    def register_for_auto_class(cls, auto_class: Any = None) -> None:
+        """Do nothing; see :meth:`EncoderConfig.register_for_auto_class`."""
+
     def __call__(self, questions: Sequence[QuestionLike], **_: Any) -> BatchFeature:
         """Return ``input_ids`` and ``attention_mask`` [b, t], ``pixel_values`` [n, 3, s, s], ``image_counts`` [b]."""
         return self.pack_questions([as_question(question) for question in questions])

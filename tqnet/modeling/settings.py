@@ -42,7 +42,8 @@ class ModelConfig:
     prompt: str | None = None
     """Text before every question, kept with the model. null is "query: " for me5, else nothing."""
     vocabulary_min_count: CountOrZero = 20
-    """LaTeX commands and unknown characters that occur this often in the bank become tokens; 0 adds none."""
+    """LaTeX commands and unknown characters that occur this often in the bank, or in 200,000 questions of a larger one,
+    become tokens; 0 adds none."""
     lora: CountOrZero = 0
     """Rank of low-rank adapters (LoRA) to train in place of the text encoder's weights, for an encoder too large to
     train whole; a saved model has them merged. 0 trains the weights. Needs the package peft."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Collection, Iterable
-from functools import partial
 from typing import Any
 
 import torch
@@ -40,7 +39,7 @@ def cut_vocabulary(model: QuestionEncoder, texts: Iterable[str], origin: str) ->
     """
     tokenizer, backend = model.processor.tokenizer, model.processor.tokenizer.backend_tokenizer
     kept = {token for token in backend.get_vocab(with_added_tokens=False) if _is_character(token)}
-    used = set().union(*over_cores(partial(_pieces_of, model.processor), texts))
+    used = set().union(*over_cores(_pieces_of, texts, shared=model.processor))
     kept.update(tokenizer.convert_ids_to_tokens(sorted(used)))
     whole = len(tokenizer)
     _replace_tokenizer(model, _with_pieces(tokenizer, kept), {})

@@ -13,7 +13,7 @@ import string
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tqnet.parallel import over_cores
@@ -250,7 +250,7 @@ def learn_wordpiece(texts: Iterable[str], vocab_size: int = 8000, min_count: int
     backend.normalizer = normalizers.BertNormalizer(lowercase=False)
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     counts: Counter[str] = Counter()
-    for words in over_cores(partial(_count_words, backend), texts):
+    for words in over_cores(_count_words, texts, shared=backend):
         counts.update(words)
     # The trainer numbers these as it meets them, in an order that changes from run to run.
     inner = sorted({f"##{character}" for word in counts for character in word[1:]})

@@ -91,8 +91,8 @@ class ShuffledKeys:
         return by_stream
 
 
-def train_widths(model: QuestionEncoder, widths: Sequence[int]) -> None:
-    """Note in a model's configuration the beginnings of its vectors that are trained to serve alone.
+def train_widths(model: QuestionEncoder, widths: Sequence[int]) -> list[int]:
+    """Return the widths in order, each once, and note them in the model's configuration.
 
     Raises:
         ConfigError: One is not shorter than the vector.
@@ -101,6 +101,7 @@ def train_widths(model: QuestionEncoder, widths: Sequence[int]) -> None:
     if widths and max(widths) >= hidden:
         raise ConfigError(f"matryoshka: {max(widths)} is not less than the vector's {hidden}")
     model.config.matryoshka = sorted(set(widths))
+    return model.config.matryoshka
 
 
 def check_queue(size: int, questions: int, kind: str = "training questions") -> None:

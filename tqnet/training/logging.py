@@ -96,7 +96,8 @@ class Pace:
         """Read the sums and gather them on the main process; metrics of figures may be missing on some processes."""
         if self._on_device:
             names, values = zip(*self._on_device, strict=True)
-            for name, value in zip(names, torch.stack([v.float() for v in values]).tolist(), strict=True):
+            together = torch.stack([value.float().to(accelerator.device) for value in values])
+            for name, value in zip(names, together.tolist(), strict=True):
                 self._add(name, value, 1)
             self._on_device = []
         if accelerator.num_processes > 1:

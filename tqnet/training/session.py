@@ -7,7 +7,7 @@ import logging
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from functools import cache, partial
+from functools import cache
 from itertools import islice
 from pathlib import Path
 
@@ -183,7 +183,10 @@ def build(config: RecipeConfig, bank: QuestionBank) -> QuestionEncoder:
     freezes = not config.model.start and config.model.visual_norm == "frozen" and model.config.reads_images
     if freezes and is_untrained(model):
         raise ConfigError("model.visual_norm: frozen, but model.visual starts from random weights")
+    if model.config.reads_images and not any(any(images) for (images,) in bank.batches("images")):
+        model.visual.requires_grad_(False)  # else its weights would decay without ever being used
     freeze_streams(model, config.optim)
+    model.config.matryoshka = []  # of this stage; `train_widths` adds its own
     model.config.transductive |= not {"valid", "test"}.isdisjoint(bank.column("split"))
     return model
 
@@ -249,7 +252,7 @@ def sort_lengths(bank: QuestionBank, processor: TQNetProcessor, cells: int = 0) 
 
     ``cells`` is the number of visual tokens per figure, 0 to ignore figures. Logs how many texts and figures are cut.
     """
-    text, figures = _once("lengths", bank, (processor.digest,), partial(_count, processor))
+    text, figures = _once("lengths", bank, (processor.digest,), _count, processor)
     processor.cut_texts = (text > processor.max_length).sum().item()
     processor.left_out_images = (figures - processor.max_images).clip(0).sum().item() if cells else 0
     processor.warn_of_cuts()
@@ -259,17 +262,17 @@ def sort_lengths(bank: QuestionBank, processor: TQNetProcessor, cells: int = 0) 
 
 
 def _once(
-    kind: str, bank: QuestionBank, key: tuple[object, ...], compute: Callable[[list[_Content]], np.ndarray]
+    kind: str, bank: QuestionBank, key: tuple[object, ...], compute: Callable[..., np.ndarray], shared: object
 ) -> np.ndarray:
     """Return ``compute`` of all questions [k, n] by all cores; for a large bank, once for all processes and runs.
 
     Args:
         key: What the result depends on besides the bank.
-        compute: Contents of a batch of b questions -> [k, b].
+        compute: ``shared`` and the contents of a batch of b questions -> [k, b].
     """
 
     def computed() -> np.ndarray:
-        return np.concatenate(list(over_cores(compute, _contents_and_images(bank), BATCH)), axis=1)
+        return np.concatenate(list(over_cores(compute, _contents_and_images(bank), BATCH, shared)), axis=1)
 
     return computed() if len(bank) < LARGE else computed_once(kind, (bank.fingerprint, *key), computed)
 
@@ -290,7 +293,7 @@ def content_hashes(bank: QuestionBank, reads_images: bool = True) -> dict[str, T
     drawings are negatives in ``visual`` and ``fused``, but never in ``text``. Without ``reads_images``, figures are
     ignored.
     """
-    hashes = _once("hashes", bank, (reads_images,), partial(_hash, reads_images))
+    hashes = _once("hashes", bank, (reads_images,), _hash, reads_images)
     return dict(zip(("fused", "text", "visual"), map(torch.from_numpy, hashes), strict=True))
 
 
