@@ -146,8 +146,8 @@ def main(config: SimilarConfig) -> Path:
         features = gather_with_own_gradient(accelerator, loop.trained(**batch.inputs))
         matrix = similarity.matrix(batch.everywhere)
         similar = to_device(matrix, loop.device)
-        beginnings = [features, *(F.normalize(features[:, :width], dim=-1) for width in widths)]
         if config.objective == "scl":
+            beginnings = [features, *(F.normalize(features[:, :width], dim=-1) for width in widths)]
             losses = [supervised_contrastive(x, similar, config.temperature, config.denominator) for x in beginnings]
             loss = torch.stack(losses).mean()
         else:

@@ -10,13 +10,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from tqnet.config import Positive, ProperShare, parse_config, section, settings
 from tqnet.hub.card import write_card
 from tqnet.libraries import to_device
-from tqnet.modeling.encoder import QuestionEncoder
+from tqnet.modeling.heads import ContrastiveEncoder
 from tqnet.training import session
 from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
 from tqnet.training.loop import TrainingLoop
@@ -60,18 +60,6 @@ class CircleConfig(RecipeConfig):
     """Scale g."""
 
 
-class UnitVectors(nn.Module):
-    """The encoder, whose vectors are scaled to length 1."""
-
-    def __init__(self, model: QuestionEncoder):
-        super().__init__()
-        self.model = model
-
-    def forward(self, **batch: Tensor) -> Tensor:
-        """Encode a packed batch into [b, h]."""
-        return F.normalize(self.model(**batch).embedding.float(), dim=-1)
-
-
 def main(config: CircleConfig) -> Path:
     accelerator = session.start(config.run)
     bank = session.training_questions(config.data, pretraining=False)
@@ -83,14 +71,14 @@ def main(config: CircleConfig) -> Path:
         accelerator,
         config,
         model=model,
-        trained=UnitVectors(model),
+        trained=ContrastiveEncoder(model, ("fused",)),  # the vectors, of length 1
         plan=GroupBatches(similarity, lengths, config.run.batch_size, config.run.seed),
         views=session.question_views(config, bank, model),
         parts=model.parts,
         evaluate=session.validation(config, model),
     )
     for batch in loop:
-        features = gather_with_own_gradient(accelerator, loop.trained(**batch.inputs))
+        features = gather_with_own_gradient(accelerator, loop.trained(**batch.inputs)["fused"])
         similar = to_device(similarity.matrix(batch.everywhere), loop.device)
         loop.step(circle_loss(features, similar, config.margin, config.scale), {})
     return loop.finish(write_card)

@@ -152,6 +152,9 @@ def test_adapters_are_trained_and_merged(train: Callable[..., Any], tmp_path: Pa
     assert resumed.same_weights(run)
     with pytest.raises(ConfigError, match=r"model\.lora: adapters of a trained text encoder, which gru is not"):
         train("finetune.similar", *TEXT, "model.text=gru", "model.lora=2", out="gru")
+    gru = train("finetune.similar", *TEXT, "model.text=gru", "run.max_steps=1", out="trained gru").out / "model"
+    with pytest.raises(ConfigError, match=r"model\.lora: adapters of a trained text encoder, which tqnet_gru is not"):
+        train("finetune.similar", f"model.start={gru}", "model.lora=2", out="gru again")
     with pytest.raises(ConfigError, match=r"optim\.text_lr: 0 leaves the adapters"):
         train("finetune.similar", given[0], "model.lora=2", "optim.text_lr=0", out="frozen")
 

@@ -175,15 +175,7 @@ def _processes() -> Processes:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Build(
-    Command,
-    PlaceOptions,
-    DimensionsOptions,
-    ReadingOptions,
-    ClusterOptions,
-    WaitOptions,
-    name="index build",
-):
+class Build(Command, PlaceOptions, DimensionsOptions, ReadingOptions, ClusterOptions, WaitOptions, name="index build"):
     """Make an index of a bank; the verb may be left out."""
 
     bank: str = argument(BANK, metavar="BANK")

@@ -80,9 +80,9 @@ def build_model(config: ModelConfig, texts: Iterable[str]) -> tuple[QuestionEnco
     if config.dropout is not None:
         set_dropout(model, config.dropout)
     if config.lora:
-        if not isinstance(model, TQNetModel) or config.text in _LEARNT:
-            what = config.text if isinstance(model, TQNetModel) else model.config.model_type
-            raise ConfigError(f"model.lora: adapters of a trained text encoder, which {what} is not")
+        kind = model.text.config.model_type if isinstance(model, TQNetModel) else model.config.model_type
+        if not isinstance(model, TQNetModel) or kind == GRUConfig.model_type or config.text in _LEARNT:
+            raise ConfigError(f"model.lora: adapters of a trained text encoder, which {config.text or kind} is not")
         add_adapters(model.text, config.lora)
     return model, model.processor
 
