@@ -138,11 +138,7 @@ class TQNetModel(QuestionEncoder):
         """
         width, figures = lengths.text.max().item(), lengths.most_figures
         padded = (lengths.text != width).any().item(), (lengths.figures != figures).any().item()
-        text_mask, visual, visual_mask = (
-            mask[:, :width],
-            visual[:, : cells * figures],
-            visual_mask[:, : cells * figures],
-        )
+        text_mask, visual, visual_mask = mask[:, :width], *(x[:, : cells * figures] for x in (visual, visual_mask))
         text, tokens, joined = self.fused(input_ids[:, :width], text_mask, visual, visual_mask, padded)
         pooled = self.pool(tokens, joined, width), self._text_vector(text, text_mask)
         if sides is None:
