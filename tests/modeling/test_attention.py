@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -70,3 +71,10 @@ def test_the_text_encoder_attends_so_unless_told_otherwise(tiny_model: TQNetMode
     ours, theirs = (model.text(**batch).last_hidden_state for model in (tiny_model.eval(), eager))
     torch.testing.assert_close(ours[0], theirs[0])
     torch.testing.assert_close(ours[1, :2], theirs[1, :2])
+
+
+@pytest.mark.skipif(find_spec("flash_attn") is not None, reason="flash_attn is installed")
+def test_flash_attention_is_a_matter_of_its_package(tiny_model: TQNetModel, tmp_path: Any) -> None:
+    tiny_model.save_pretrained(tmp_path)
+    with pytest.raises(ImportError, match="FlashAttention2"):
+        TQNetModel.from_pretrained(tmp_path, attn_implementation="flash_attention_2")

@@ -15,7 +15,7 @@ import pytest
 import torch
 from torch import nn
 
-from reproduce.benchmarks import mfu, paraphrase, quesco, score, spelling
+from reproduce.benchmarks import mfu, paraphrase, quesco, score, spelling, versions
 from reproduce.benchmarks.harness import open_recipe
 from reproduce.benchmarks.shares import PARTS, Stopwatch
 from tests.recipes.conftest import ROOT, TINY
@@ -60,6 +60,18 @@ def test_mfu_measures_the_peak_without_a_data_sheet(monkeypatch: pytest.MonkeyPa
     peak, method = mfu._peak("fp32")
     assert peak > 0
     assert method == "a product of two fp32 matrices of side 64"
+
+
+def test_versions_are_compared_by_medians_and_one_peak() -> None:
+    reports = [{"questions_per_step": 64, "tflop_per_step": 1.0, "seconds_per_step": s} for s in (2.0, 9.0, 4.0)]
+    assert versions.summary(reports, peak=0.5) == {"questions_per_second": 16.0, "mfu": 0.5}
+
+
+@pytest.mark.skipif(not Path(".git").exists(), reason="not a git checkout")
+def test_versions_are_checked_out_and_removed() -> None:
+    with versions.worktrees({"now": "HEAD"}) as roots:
+        assert (roots["now"] / "pretrain" / "moco.py").is_file()
+    assert not roots["now"].exists()
 
 
 def test_stopwatch_times_a_module_forwards_and_backwards(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tqnet.config import ConfigError
-from tqnet.training.processes import launched_precision, refuse_launched_accumulation
+from tqnet.training.processes import launched_precision, refuse_launcher_options
 
 
 @pytest.mark.parametrize(
@@ -29,4 +29,10 @@ def test_contradictions_are_refused(setting: str, launched: str, monkeypatch: py
 def test_the_launcher_does_not_accumulate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACCELERATE_GRADIENT_ACCUMULATION_STEPS", "4")
     with pytest.raises(ConfigError, match=r"^run.accumulate: set it to 4 instead"):
-        refuse_launched_accumulation()
+        refuse_launcher_options()
+
+
+def test_the_launcher_does_not_shard_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
+    with pytest.raises(ConfigError, match=r"^--use_fsdp of the launcher is not supported"):
+        refuse_launcher_options()

@@ -167,7 +167,9 @@ class Check(Command, name="check"):
     """Report on a question bank and list its faults."""
 
     bank: str = argument(BANK, metavar="BANK")
-    tokenizer: str | None = option("counts tokens; or a trained TQ-Net; by default minilm's", metavar="NAME_OR_DIR")
+    tokenizer: str | None = option(
+        "counts tokens; or a trained TQ-Net; by default that of the bank's language", metavar="NAME_OR_DIR"
+    )
     unique_names: bool = switch("names of knowledge concepts are unique")
     json: bool = switch("print the report as JSON")
     no_images: bool = switch("do not read images; duplicates then compare figures by path")
@@ -177,8 +179,9 @@ class Check(Command, name="check"):
         from tqnet.questions.table import bank_file
 
         bank_file(self.bank)  # a wrong path should not wait for a tokenizer
-        tokenizer = _load_tokenizer(self.tokenizer) if self.tokenizer else _default_tokenizer()
-        report = check_bank(self.bank, tokenizer, unique_names=self.unique_names, images=not self.no_images)
+        named = _load_tokenizer(self.tokenizer) if self.tokenizer else None
+        chosen = (lambda _: named) if named else _default_tokenizer
+        report = check_bank(self.bank, chosen, unique_names=self.unique_names, images=not self.no_images)
         print(json.dumps(report.to_dict(), ensure_ascii=False, indent=2) if self.json else report.render())
         return 1 if report.faults else 0
 
@@ -206,16 +209,17 @@ class _Tokenizer:
         return int(self._tokenizer.num_special_tokens_to_add(False))
 
 
-def _default_tokenizer() -> Any:
-    """Return minilm's; None, with a line on stderr, where its package is missing."""
-    from tqnet.modeling.pretrained import text_encoder_path
+def _default_tokenizer(texts: Sequence[str]) -> Any:
+    """Return that of the texts' language; None, with a line on stderr, where its package is missing."""
+    from tqnet.modeling.pretrained import encoder_for, text_encoder_path
 
+    name = encoder_for(texts)
     try:
-        text_encoder_path("minilm")
+        text_encoder_path(name)
     except ImportError as error:
         print(f"tqnet: tokens not counted: {error}; or name one with --tokenizer", file=sys.stderr)
         return None
-    return _load_tokenizer("minilm")
+    return _load_tokenizer(name)
 
 
 def _load_tokenizer(name: str) -> Any:

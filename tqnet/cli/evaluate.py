@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from tqnet.evaluation.table import StageResult
     from tqnet.questions import QuestionBank
 
-_START = "encoder:minilm"
 _START_NAME = "start encoder"
 
 
@@ -88,16 +87,21 @@ class _OneModelOptions(_TaskOptions, VectorOptions):
     name: str = option("what the model is called in tables and pictures", default="model")
     json: bool = switch("print JSON")
     no_baselines: bool = switch("leave out TF-IDF, BM25 and the start encoder")
-    start: str | None = option(f"what the model is compared with; by default {_START}", metavar="SOURCE")
+    start: str | None = option(
+        "what the model is compared with; by default the encoder of the bank's language", metavar="SOURCE"
+    )
 
     def compare(self, *lexical: str, **tasks: Any) -> dict[str, StageResult]:
         """Measure the model beside the baselines and print the results."""
         from tqnet.evaluation.table import render, to_dict
+        from tqnet.modeling.pretrained import encoder_for
+        from tqnet.questions.bank import Texts
 
         made = self.tasks(**tasks)
         made.check()
         names = {"TF-IDF": "tfidf", **dict(zip(lexical, map(str.lower, lexical), strict=True))}
-        baselines = {} if self.no_baselines else {**names, _START_NAME: self.start or _START}
+        start = self.start or f"encoder:{encoder_for(Texts(made.bank))}"
+        baselines = {} if self.no_baselines else {**names, _START_NAME: start}
         # The default encoder may be missing; one that was named may not.
         optional = None if self.start else _START_NAME
         results, _ = self.measure({**baselines, self.name: self.model}, made, optional, self.cache)

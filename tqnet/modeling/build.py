@@ -24,9 +24,9 @@ from tqnet.modeling.me5 import PROMPT
 from tqnet.modeling.model import TQNetModel
 from tqnet.modeling.pretrained import (
     ME5,
-    MINILM,
     PACKAGED,
     backbone_name,
+    encoder_for,
     image_statistics,
     image_weights,
     text_encoder_path,
@@ -43,15 +43,12 @@ from tqnet.modeling.text_encoders import (
 )
 from tqnet.modeling.visual import TQNetImageProcessor, is_untrained
 from tqnet.modeling.vocabulary import cut_vocabulary, restore_vocabulary
-from tqnet.text.vocabulary import is_chinese, learn_wordpiece, sample_of, start_embeddings
+from tqnet.text.vocabulary import learn_wordpiece, sample_of, start_embeddings
 
 log = logging.getLogger(__name__)
 
 #: Text encoders with random weights and a vocabulary learnt from the bank.
 _LEARNT = ("scratch", "gru")
-
-#: Texts by which the language of a bank is told, and the share of Chinese ones that makes it Chinese or mixed.
-_SAMPLE, _CHINESE = 1000, 0.02
 
 #: Marks the folder of a ranker (:class:`tqnet.search.ranker.CrossEncoder`).
 RANKER = "cross_encoder.json"
@@ -104,15 +101,7 @@ def _chosen(config: ModelConfig, texts: Iterable[str]) -> tuple[str, Sequence[st
     """Return the text encoder, by default that of the texts' language, and the texts if anything needs them."""
     learns = config.vocabulary_min_count or config.vocabulary == "bank" or config.text in (None, ME5, *_LEARNT)
     kept = texts if isinstance(texts, Sequence) else list(texts) if learns else []
-    return config.text or _for_language(kept), kept
-
-
-def _for_language(texts: Sequence[str]) -> str:
-    """Return ``me5`` if some of the texts are Chinese, else ``minilm``."""
-    sample = sample_of(texts, _SAMPLE)
-    name = ME5 if sum(map(is_chinese, sample)) > _CHINESE * len(sample) else MINILM
-    log.info("model.text: %s, for the language of the texts", name)
-    return name
+    return config.text or encoder_for(kept), kept
 
 
 def load_model(folder: str | Path, *, of_ranker: bool = False) -> QuestionEncoder:

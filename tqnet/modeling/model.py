@@ -36,7 +36,7 @@ class TQNetModel(QuestionEncoder):
 
     config_class = TQNetConfig
     base_model_prefix = "tqnet"
-    _supports_sdpa = True
+    _supports_sdpa = _supports_flash_attn = True  # as far as the text encoder does
     supports_gradient_checkpointing = True
 
     def __init__(self, config: TQNetConfig):

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tqnet.text.vocabulary import is_chinese, sample_of
+
 if TYPE_CHECKING:
     from torch import Tensor
+
+log = logging.getLogger(__name__)
 
 #: Per channel, as in torchvision and timm.
 IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 #: Sentence encoders of 6 and 12 layers, in English and in a hundred languages.
 MINILM, ME5 = "minilm", "me5"
+
+#: Texts by which the language of a bank is told, and the share of Chinese ones that makes it Chinese or mixed.
+_SAMPLE, _CHINESE = 1000, 0.02
 
 
 class _Packaged(NamedTuple):
@@ -37,6 +46,14 @@ def check_folder(name: str, where: str = "") -> None:
     """Raise FileNotFoundError, prefixed by ``where``, if ``name`` is no folder and cannot be a hub name."""
     if (name.startswith((".", "/")) or name.count("/") > 1) and not Path(name).is_dir():
         raise FileNotFoundError(f"{where}{name}: no such folder")
+
+
+def encoder_for(texts: Sequence[str]) -> str:
+    """Return ``me5`` if more than a few of the texts are Chinese, else ``minilm``."""
+    sample = sample_of(texts, _SAMPLE)
+    name = ME5 if sum(map(is_chinese, sample)) > _CHINESE * len(sample) else MINILM
+    log.info("model.text: %s, for the language of the texts", name)
+    return name
 
 
 def text_encoder_path(name: str) -> str:

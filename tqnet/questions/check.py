@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from array import array
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import numpy as np
 from tqdm import tqdm
 
 from tqnet.parallel import batched, over_cores
-from tqnet.questions.bank import QuestionBank
+from tqnet.questions.bank import QuestionBank, Texts
 from tqnet.questions.figures import FigureHash, hash_figure, hash_name
 from tqnet.questions.hierarchy import KnowledgeHierarchy, hierarchy_faults
 from tqnet.questions.images import open_image
@@ -190,7 +190,10 @@ def _shares(counts: dict[Any, int]) -> str:
 
 
 def check_bank(
-    path: str | os.PathLike[str], tokenizer: Any = None, unique_names: bool = False, images: bool = True
+    path: str | os.PathLike[str],
+    tokenizer: Callable[[Sequence[str]], Any] | None = None,
+    unique_names: bool = False,
+    images: bool = True,
 ) -> BankReport:
     """Read the whole bank at ``path`` and report on it; faulty records are in the faults only.
 
@@ -198,7 +201,7 @@ def check_bank(
 
     Args:
         path: As for `QuestionBank.load`.
-        tokenizer: Any tokenizer of transformers, to count tokens; characters are counted without.
+        tokenizer: Chooses the tokenizer that counts tokens, by the texts; characters are counted without one.
         unique_names: Treat names of knowledge concepts as unique even without a ``knowledge.jsonl``.
         images: Decode the images; without, they are ignored.
 
@@ -220,7 +223,7 @@ def check_bank(
         images=_images(bank),
         knowledge=_knowledge(KnowledgeHierarchy(bank.column("knowledge"))),  # forgotten at once: it is large
         groups=_groups(bank),
-        lengths=_lengths(bank, tokenizer),
+        lengths=_lengths(bank, tokenizer and tokenizer(Texts(bank))),
         duplicates=_duplicates(bank, figures),
         overlap=_overlap(bank, find_contamination(bank, hash_image=figures.looks)),
         faults=tuple(faults),

@@ -56,8 +56,17 @@ def start_missing_processes() -> None:
     os.execv(sys.executable, torchrun + sys.orig_argv[1:])
 
 
-def refuse_launched_accumulation() -> None:
-    """Raise ConfigError if the launcher was asked to accumulate gradients, which is for ``run.accumulate`` alone."""
+def refuse_launcher_options() -> None:
+    """Refuse what the launcher offers and the training loop does not follow.
+
+    Raises:
+        ConfigError: It was asked to accumulate gradients, which is for ``run.accumulate`` alone, or to shard weights,
+            which the loop keeps whole in every process.
+    """
+    for option in ("FSDP", "DEEPSPEED", "MEGATRON_LM"):
+        if os.environ.get(f"ACCELERATE_USE_{option}", "false").lower() == "true":
+            name = f"--use_{option.lower()}"
+            raise ConfigError(f"{name} of the launcher is not supported; model.lora trains large encoders")
     count = os.environ.get("ACCELERATE_GRADIENT_ACCUMULATION_STEPS", "1")
     if words := _launch_words():  # with one process, the launcher does not pass it on
         count = str(launch_command_parser().parse_args(words).gradient_accumulation_steps or count)

@@ -41,7 +41,7 @@ from tqnet.training.optim import freeze_streams
 from tqnet.training.processes import (
     follow_launcher,
     launched_precision,
-    refuse_launched_accumulation,
+    refuse_launcher_options,
     start_missing_processes,
 )
 from tqnet.training.sampler import ShuffledBatches
@@ -80,7 +80,7 @@ def start(run: RunConfig) -> Accelerator:
     quiet()
     if run.threads:
         torch.set_num_threads(run.threads)
-    refuse_launched_accumulation()
+    refuse_launcher_options()
     run.precision = launched_precision(run.precision)
     chosen = precision(run.precision)
     accelerator = Accelerator(mixed_precision="no" if chosen == "fp32" else chosen)
