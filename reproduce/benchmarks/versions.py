@@ -73,7 +73,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--steps", type=int, default=15, help="of each stage in each round; the first warms up")
     parser.add_argument("settings", nargs="*", metavar="KEY=VALUE", help="of every stage, beside those in --configs")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     settings = [f"data.bank={args.bank.resolve()}", "run.epochs=99", f"run.max_steps={args.steps}", *args.settings]
     reports: dict[tuple[str, str], list[dict[str, Any]]] = {}
     commits = {"before": args.before, "now": "HEAD"}
