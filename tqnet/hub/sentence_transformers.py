@@ -19,6 +19,7 @@ from transformers import PreTrainedTokenizerBase
 from tqnet.hub.inputs import Read, load_encoder, pack, read
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.processor import TQNetProcessor
+from tqnet.modeling.text_encoders import most_tokens
 
 #: Outputs of :func:`~tqnet.hub.inputs.pack`.
 _INPUTS = ("input_ids", "attention_mask", "pixel_values", "image_counts")
@@ -85,8 +86,7 @@ class TQNetModule(InputModule):
 
     @max_seq_length.setter
     def max_seq_length(self, length: int) -> None:
-        text = getattr(self.model.config, "text_config", None)
-        most = getattr(text, "max_position_embeddings", length)
+        most = most_tokens(getattr(self.model, "text", self.model)) or length
         if not 3 <= length <= most:
             raise ValueError(f"max_seq_length: {length} is not between 3 and the encoder's {most} positions")
         self.processor.max_length = length
