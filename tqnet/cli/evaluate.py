@@ -99,9 +99,10 @@ class _OneModelOptions(_TaskOptions, VectorOptions):
 
         made = self.tasks(**tasks)
         made.check()
-        names = {"TF-IDF": "tfidf", **dict(zip(lexical, map(str.lower, lexical), strict=True))}
-        start = self.start or f"encoder:{encoder_for(Texts(made.bank))}"
-        baselines = {} if self.no_baselines else {**names, _START_NAME: start}
+        baselines = {}
+        if not self.no_baselines:
+            start = self.start or f"encoder:{encoder_for(Texts(made.bank))}"
+            baselines = {"TF-IDF": "tfidf", **{name: name.lower() for name in lexical}, _START_NAME: start}
         # The default encoder may be missing; one that was named may not.
         optional = None if self.start else _START_NAME
         results, _ = self.measure({**baselines, self.name: self.model}, made, optional, self.cache)
