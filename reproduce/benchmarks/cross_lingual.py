@@ -27,21 +27,25 @@ def ranker_of(source: str, bank: QuestionBank) -> Ranker:
     return VectorRanker(source_vectors(source, bank, Encoding()), bank.ids)
 
 
-def across(ranker: Ranker, bank: QuestionBank, asked: np.ndarray, language: str) -> dict[str, float | int]:
-    """Search for those of the questions ``asked``, bool [n], that are in ``language`` among all in another."""
+def similar_across(bank: QuestionBank, asked: np.ndarray, language: str) -> tuple[np.ndarray, dict[int, np.ndarray]]:
+    """Return the corpus, all rows in another language, and the similar ones there of rows ``asked`` in ``language``."""
     similarity, languages = Similarity.from_groups(bank), np.array(bank.column("language"))
-    corpus, queries = np.flatnonzero(languages != language), np.flatnonzero(asked & (languages == language))
-    similar = {row: np.intersect1d(similarity.neighbours(row), corpus) for row in queries}
-    queries = np.array([row for row, found in similar.items() if len(found)])
+    corpus = np.flatnonzero(languages != language)
+    queries = asked[languages[asked] == language]
+    similar = {int(row): np.intersect1d(similarity.neighbours(row), corpus) for row in queries}
+    return corpus, {row: rows for row, rows in similar.items() if len(rows)}
+
+
+def across(ranker: Ranker, corpus: np.ndarray, similar: dict[int, np.ndarray]) -> dict[str, float | int]:
+    """Search for every row of ``similar`` in the corpus."""
+    queries = np.array(list(similar))
     nearest = ranker.top(queries, corpus, len(corpus))
     hits = np.stack([np.isin(rows, similar[query]) for query, rows in zip(queries, nearest, strict=True)])
     precision, counts = precision_at_k(hits, np.array([len(similar[query]) for query in queries]), 5)
-    measured: dict[str, float | int] = {
-        "queries": len(queries),
-        "MRR": round(float(reciprocal_rank(hits).mean()), 3),
-        "queries for P@5": int(counts.sum()),
-    }
-    return measured | ({"P@5": round(float(precision.mean()), 3)} if counts.any() else {})
+    measured = {"queries": len(queries), "MRR": round(float(reciprocal_rank(hits).mean()), 3)}
+    if counts.any():
+        measured |= {"queries for P@5": int(counts.sum()), "P@5": round(float(precision.mean()), 3)}
+    return measured
 
 
 def main() -> None:
@@ -52,15 +56,16 @@ def main() -> None:
     args = parser.parse_args()
     quiet()
     bank = load_bank(args.bank)
-    asked = np.array([args.split in (None, split) for split in bank.column("split")])
-    if not asked.any():
-        parser.error(f"--split {args.split}: no question of {args.bank}")
-    rankers = {source: ranker_of(source, bank) for source in args.sources}
+    asked = np.flatnonzero([args.split in (None, split) for split in bank.column("split")])
     directions = {"Chinese finds English": "zh", "English finds Chinese": "en"}
-    report = {
-        source: {name: across(ranker, bank, asked, language) for name, language in directions.items()}
-        for source, ranker in rankers.items()
-    }
+    searches = {name: similar_across(bank, asked, language) for name, language in directions.items()}
+    for name, (_, similar) in searches.items():
+        if not similar:
+            parser.error(f"{args.bank}: no question with one like it in the other language ({name})")
+    report = {}
+    for source in args.sources:
+        ranker = ranker_of(source, bank)
+        report[source] = {name: across(ranker, *search) for name, search in searches.items()}
     print(json.dumps(report, indent=2))
 
 

@@ -2,8 +2,9 @@
 
     python -m reproduce.benchmarks.gpu --bank BANK --out runs/gpu --minutes 12
 
-Each part is kept in OUT as it is done, so a second call goes on where the first one ended. With ``--dry-run`` the parts
-are tiny, to see on a processor that they work. The report is written to reproduce/results/gpu, under the device's name.
+Each part is kept in OUT as it is done, so a second call goes on where the first one ended, and tries again what failed.
+With ``--dry-run`` the parts are tiny, to see on a processor that they work. The report is written to
+reproduce/results/gpu, under the device's name.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -47,6 +49,9 @@ _TINY += ["model.visual=resnet10t", "model.image_size=64"]
 #: The paper's encoders, BERT-base and ResNet-50, with random weights, which cost as much as trained ones.
 _PAPER = ["model.text=scratch", "model.scratch_hidden=768", "model.scratch_layers=12", "model.visual=resnet50"]
 _PAPER += ["model.image_size=224", "optim.visual_lr=null", "run.batch_size=256", "queue=1024"]
+
+#: What begins the result of a part that may be tried again.
+_FAILED = "failed"
 
 #: Times the usual budget of the last part's trainings.
 LONGER = 20
@@ -99,6 +104,8 @@ class Report:
 
     def losses(self, recipe: str, settings: list[str], name: str, cpu: bool = False) -> list[float]:
         folder = self.out / f"{recipe.removesuffix('.py').replace('/', '-')}-{name}"
+        if "run.resume=true" not in settings:
+            shutil.rmtree(folder, ignore_errors=True)  # of an attempt that was cut off
         self.run([recipe, *settings, f"data.bank={self.bank}", f"run.out={folder}"], cpu)
         records = map(json.loads, (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines())
         return [record["loss"] for record in records if "loss" in record]
@@ -110,6 +117,7 @@ class Report:
         found: list[str] = []
         code = [recipe, *_TINY, *RECIPES[recipe], "run.max_steps=4", "run.batch_size=32", "run.log_every=100"]
         folder = self.out / f"waits-{Path(recipe).stem}"
+        shutil.rmtree(folder, ignore_errors=True)
         batches = TrainingLoop.batches
 
         def watched(loop: TrainingLoop, first: int, stop: int) -> Iterator[Batch]:
@@ -135,9 +143,10 @@ class Report:
         loaders = 0 if self.dry else max(1, (os.cpu_count() or 1) - 2)
         if self.dry:
             settings = [*RECIPES[recipe], *_TINY, "run.batch_size=16"]
-        call = ["-m", "reproduce.benchmarks.mfu", recipe, *settings, f"data.bank={self.bank}"]
-        call += [f"run.out={self.out / name / Path(recipe).stem}", "run.max_steps=12", "run.epochs=99"]
-        call += [f"data.workers={loaders}", "run.resume=true"]  # over an attempt that was cut off
+        folder = self.out / name / Path(recipe).stem
+        shutil.rmtree(folder, ignore_errors=True)
+        call = ["-m", "reproduce.benchmarks.mfu", recipe, *settings, f"data.bank={self.bank}", f"run.out={folder}"]
+        call += ["run.max_steps=12", "run.epochs=99", f"data.workers={loaders}"]
         return json.loads(re.search(r"^\{.*^\}", self.run(call), re.DOTALL | re.MULTILINE)[0])  # type: ignore[index]
 
     def encode(self) -> dict[str, float]:
@@ -160,24 +169,28 @@ class Report:
         """Train for many times the usual budget, or as long as there is time; goes on at the next call."""
         name = Path(recipe).stem
         folder, config = self.out / f"longer-{name}", f"configs/opl/{name}.yaml"
-        epochs = LONGER * OmegaConf.load(config).run.epochs
+        usual = OmegaConf.load(config).run
+        steps = 2 if self.dry else LONGER * usual.get("max_steps", 0) or "null"
         call = [
             recipe,
             "--config",
             config,
-            f"run.epochs={epochs}",
+            f"run.epochs={LONGER * usual.epochs}",
+            f"run.max_steps={steps}",
             f"data.bank={self.bank}",
             f"run.out={folder}",
             "run.resume=true",
         ]
         if self.dry:
-            call += [*_TINY, *RECIPES[recipe], "run.max_steps=2", "data.distractors=0", "run.batch_size=16"]
+            call += [*_TINY, *RECIPES[recipe], "data.distractors=0", "run.batch_size=16"]
         try:
             self.run(call, limit=self.left())
         except subprocess.TimeoutExpired:
             raise TimeoutError from None
         scores = [json.loads(line) for line in (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
-        return {"steps": scores[-1]["step"], "valid/p@5": [s["valid/p@5"] for s in scores if "valid/p@5" in s]}
+        return {"steps": scores[-1]["step"]} | {
+            name: values for name in ("loss", "valid/p@5") if (values := [s[name] for s in scores if name in s])
+        }
 
     def run(self, arguments: list[str], cpu: bool = False, limit: float | None = None) -> str:
         """Run Python; SIGTERM after ``limit`` seconds lets a recipe save its state."""
@@ -206,9 +219,12 @@ def main() -> None:
     args.out.mkdir(parents=True, exist_ok=True)
     report = Report(args.bank, args.out, args.dry_run, time.monotonic() + 60 * args.minutes)
     file = args.out / "report.json"
-    done: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {"device": machine()}
+    facts = {"device": machine(), "bank": str(Path(args.bank).resolve()), "dry run": args.dry_run}
+    done: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else dict(facts)
+    if not facts.items() <= done.items():
+        parser.error(f"{file}: begun on another device or bank, or as a dry run; --out names another folder")
     for name, part in report.parts():
-        if name in done or report.left() < 0:
+        if report.left() < 0 or not str(done.get(name, _FAILED)).startswith(_FAILED):
             continue
         print(name, file=sys.stderr)
         try:
@@ -216,7 +232,7 @@ def main() -> None:
         except TimeoutError:
             break  # the training is saved
         except Exception as error:  # the other parts may still work, and the time on a lent machine is short
-            done[name] = f"failed: {error}"
+            done[name] = f"{_FAILED}: {error}"
         with atomic(file) as temporary:
             temporary.write_text(json.dumps(done, indent=2) + "\n", encoding="utf-8")
     if not args.dry_run:

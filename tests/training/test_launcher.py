@@ -32,7 +32,8 @@ def test_the_launcher_does_not_accumulate(monkeypatch: pytest.MonkeyPatch) -> No
         refuse_launcher_options()
 
 
-def test_the_launcher_does_not_shard_weights(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
-    with pytest.raises(ConfigError, match=r"^--use_fsdp of the launcher is not supported"):
+@pytest.mark.parametrize("option", ["fsdp", "deepspeed", "megatron_lm", "parallelism_config"])
+def test_the_launcher_does_not_shard_weights(option: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(f"ACCELERATE_USE_{option.upper()}", "true")
+    with pytest.raises(ConfigError, match=rf"^--use_{option} of the launcher is not supported"):
         refuse_launcher_options()

@@ -180,7 +180,7 @@ class Check(Command, name="check"):
 
         bank_file(self.bank)  # a wrong path should not wait for a tokenizer
         named = _load_tokenizer(self.tokenizer) if self.tokenizer else None
-        chosen = (lambda _: named) if named else _default_tokenizer
+        chosen = (lambda texts: named) if self.tokenizer else _default_tokenizer
         report = check_bank(self.bank, chosen, unique_names=self.unique_names, images=not self.no_images)
         print(json.dumps(report.to_dict(), ensure_ascii=False, indent=2) if self.json else report.render())
         return 1 if report.faults else 0

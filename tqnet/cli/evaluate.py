@@ -101,7 +101,7 @@ class _OneModelOptions(_TaskOptions, VectorOptions):
         made.check()
         baselines = {}
         if not self.no_baselines:
-            start = self.start or f"encoder:{encoder_for(Texts(made.bank))}"
+            start = self.start or f"encoder:{encoder_for(Texts(tasks['bank']))}"
             baselines = {"TF-IDF": "tfidf", **{name: name.lower() for name in lexical}, _START_NAME: start}
         # The default encoder may be missing; one that was named may not.
         optional = None if self.start else _START_NAME

@@ -101,7 +101,11 @@ def _chosen(config: ModelConfig, texts: Iterable[str]) -> tuple[str, Sequence[st
     """Return the text encoder, by default that of the texts' language, and the texts if anything needs them."""
     learns = config.vocabulary_min_count or config.vocabulary == "bank" or config.text in (None, ME5, *_LEARNT)
     kept = texts if isinstance(texts, Sequence) else list(texts) if learns else []
-    return config.text or encoder_for(kept), kept
+    if config.text:
+        return config.text, kept
+    text = encoder_for(kept)
+    log.info("model.text: %s, for the language of the texts", text)
+    return text, kept
 
 
 def load_model(folder: str | Path, *, of_ranker: bool = False) -> QuestionEncoder:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -12,8 +11,6 @@ from tqnet.text.vocabulary import is_chinese, sample_of
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-log = logging.getLogger(__name__)
 
 #: Per channel, as in torchvision and timm.
 IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -51,9 +48,7 @@ def check_folder(name: str, where: str = "") -> None:
 def encoder_for(texts: Sequence[str]) -> str:
     """Return ``me5`` if more than a few of the texts are Chinese, else ``minilm``."""
     sample = sample_of(texts, _SAMPLE)
-    name = ME5 if sum(map(is_chinese, sample)) > _CHINESE * len(sample) else MINILM
-    log.info("model.text: %s, for the language of the texts", name)
-    return name
+    return ME5 if sum(map(is_chinese, sample)) > _CHINESE * len(sample) else MINILM
 
 
 def text_encoder_path(name: str) -> str:

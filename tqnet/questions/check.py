@@ -191,7 +191,7 @@ def _shares(counts: dict[Any, int]) -> str:
 
 def check_bank(
     path: str | os.PathLike[str],
-    tokenizer: Callable[[Sequence[str]], Any] | None = None,
+    choose_tokenizer: Callable[[Sequence[str]], Any] | None = None,
     unique_names: bool = False,
     images: bool = True,
 ) -> BankReport:
@@ -201,7 +201,7 @@ def check_bank(
 
     Args:
         path: As for `QuestionBank.load`.
-        tokenizer: Chooses the tokenizer that counts tokens, by the texts; characters are counted without one.
+        choose_tokenizer: Returns the tokenizer that counts the tokens of these texts; without, characters are counted.
         unique_names: Treat names of knowledge concepts as unique even without a ``knowledge.jsonl``.
         images: Decode the images; without, they are ignored.
 
@@ -223,7 +223,7 @@ def check_bank(
         images=_images(bank),
         knowledge=_knowledge(KnowledgeHierarchy(bank.column("knowledge"))),  # forgotten at once: it is large
         groups=_groups(bank),
-        lengths=_lengths(bank, tokenizer and tokenizer(Texts(bank))),
+        lengths=_lengths(bank, choose_tokenizer and choose_tokenizer(Texts(bank))),
         duplicates=_duplicates(bank, figures),
         overlap=_overlap(bank, find_contamination(bank, hash_image=figures.looks)),
         faults=tuple(faults),

@@ -63,7 +63,7 @@ def refuse_launcher_options() -> None:
         ConfigError: It was asked to accumulate gradients, which is for ``run.accumulate`` alone, or to shard weights,
             which the loop keeps whole in every process.
     """
-    for option in ("FSDP", "DEEPSPEED", "MEGATRON_LM"):
+    for option in ("FSDP", "DEEPSPEED", "MEGATRON_LM", "PARALLELISM_CONFIG"):
         if os.environ.get(f"ACCELERATE_USE_{option}", "false").lower() == "true":
             name = f"--use_{option.lower()}"
             raise ConfigError(f"{name} of the launcher is not supported; model.lora trains large encoders")
