@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tqnet.augment.clauses import conditions, repeat_clause, shuffle_clauses
+from tqnet.augment.clauses import conditions, parallel_clauses, repeat_clause, shuffle_clauses
 from tqnet.augment.strategies import delete_word, movable_words, swap_words
 from tqnet.questions import Question
 
@@ -57,23 +57,47 @@ def test_the_last_word_stays(stem: str) -> None:
             "Tom has 3 pens. Ann has 5 pens. She buys 2 more. How many are there?",
             [["Tom has 3 pens", "Ann has 5 pens"]],
         ),
-        ("如图，$AB=3$，若点$C$在圆$O$上，则$BC=$( )", [["$AB=3$"]]),
+        ("如图，$AB=3$，若点$C$在圆$O$上，则$BC=$( )", [["$AB=3$", "点$C$在圆$O$上"]]),
         ("如图，$AB$是圆$O$的直径，点$C$在圆$O$上，则$BC=$( )", [["$AB$是圆$O$的直径", "点$C$在圆$O$上"]]),
         ("直线$l$与圆$C$相交于$A$，$B$两点，且$AB=2$，求$r$。", []),  # a list is in the way
         ("在直角三角形中，两边分别长3和4，求第三边。", [["两边分别长3和4"]]),
         ("小明有5元，买了3支笔，还剩多少元？", [["小明有5元"], ["买了3支笔"]]),  # of one subject: not alike
         (
             "The function is $f(x)=x^2$. Differentiate it 2 times. Enter your 2 answers.",
-            [["The function is $f(x)=x^2$"]] * 2,
+            [["The function is $f(x)=x^2$"]],
         ),
         ("1. Tom has 3 pens. 2. Ann has 5 pens. How many?", []),
         ("甲队每天修3米，乙队每天修5米，他们一共修几天？", [["甲队每天修3米", "乙队每天修5米"]]),
         ("There are 5 numbers $A$, $B$. $A>3$.", [["There are 5 numbers $A$, $B$"]]),  # the last one asks
-        ("Find $x$ if $x+1=2$, $y=1$.", []),
+        ("Find $x$ if $x+1=2$, $y=1$.", [["$x+1=2$", "$y=1$"]]),
+        ("What is $x+y$ when $x=1$ and $y=2$?", [["$x=1$", "$y=2$"]]),
+        ("Let $x=3.$ Let $y=4.$ Find $z.$", [["$x=3.$", "$y=4.$"]]),
+        (
+            "The side is 3 cm and the height of a cone and a can is 4 cm. Find $V$.",
+            [
+                ["The side is 3 cm", "the height of a cone and a can is 4 cm"],
+                ["The side is 3 cm and the height of a cone and a can is 4 cm"],
+            ],
+        ),
     ],
 )
 def test_parallel_conditions(text: str, groups: list[list[str]]) -> None:
     assert said(text) == groups
+
+
+@pytest.mark.parametrize(
+    ("text", "groups"),
+    [
+        ("Find the slope at $1$. Give the tangent at $2$.", [["Find the slope at $1$", "Give the tangent at $2$"]]),
+        ("Find the slope at $1$. Then give its root.", [["Find the slope at $1$"]]),
+        ("$f(x)=$ ____\n$g(x)=$ ____\nis the answer.", [["$f(x)=$ ____", "$g(x)=$ ____\nis the answer"]]),
+        ("Let $n=3$. (a) Find $n^2$. (b) Find $n^3$.", [["$n=3$"], ["Find $n^2$", "Find $n^3$."]]),
+        ("(a) Find $n^2$. (b) Use part (a).", [["Find $n^2$"]]),
+        ("Show it for $f(1)$ and $g(2)$.", []),  # no labels
+    ],
+)
+def test_parallel_demands_fields_and_parts(text: str, groups: list[list[str]]) -> None:
+    assert [[text[clause.start : clause.end] for clause in group] for group in parallel_clauses(text)] == groups
 
 
 def test_what_asks_stays_last() -> None:

@@ -92,7 +92,7 @@ def write_bank(tmp_path: Path) -> WriteBank:
     """Writes questions without figures to a bank of their own; options are fields of every question."""
 
     def write(count: int = 14, **fields: Any) -> str:
-        questions = (Question(id=f"q{i:02d}", stem=f"Find $x_{{{i}}}$ twice.", **fields) for i in range(count))
+        questions = (Question(id=f"q{i:02d}", **{"stem": f"Find $x_{{{i}}}$ twice.", **fields}) for i in range(count))
         path = tmp_path / "own" / "questions.jsonl"
         path.parent.mkdir(exist_ok=True)
         QuestionBank.from_questions(questions).save(path)

@@ -157,6 +157,13 @@ def test_banks_of_one_name(banks: list[str], tmp_path: Path, tqnet: Tqnet) -> No
     assert "two of the banks have the same name: one, one" in error
 
 
+@pytest.mark.parametrize(("stem", "share"), [("If $x=1$ and $y=2$, find $x+y$.", "1.00"), ("Name a river.", "0.00")])
+def test_shares_of_changed_questions(stem: str, share: str, write_bank: WriteBank, tqnet: Tqnet) -> None:
+    first, *lines = tqnet("augment", write_bank(count=4, stem=stem), "--share", "--strategy", "structure").splitlines()
+    assert first == "of 4 questions, changed by"
+    assert [line.split() for line in lines] == [["shuffle", share], ["repeat", share]]
+
+
 def test_augmentations_are_marked(write_bank: WriteBank, tqnet: Tqnet) -> None:
     call = ["augment", write_bank(), "--id", "q03", "--strategy", "rename"]
     shown = tqnet(*call, "--draws", "2").splitlines()

@@ -177,10 +177,12 @@ def test_moco_of_texts_alone(train: Callable[..., Any]) -> None:
     assert trained == sum("fusion" not in name for name in run.state["trained"])
 
 
-def test_quesco(golden: Callable[..., Any], train: Callable[..., Any]) -> None:
+def test_quesco(golden: Callable[..., Any], train: Callable[..., Any], caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
     run = golden("pretrain.quesco", "queue=64", "bn_splits=1")
     assert int(run.state["state"]["queue"]["valid"]) == 64
     unprojected = train("pretrain.quesco", *TEXT, "dimension=0", "queue=32", "run.max_steps=2")
+    assert "augmentation changes a share of questions of: swap " in caplog.text
     for record in (record for record in (*run.records, *unprojected.records) if "loss" in record):
         # The loss is the sum of its ranks, 0 to L.
         assert record["loss"] == pytest.approx(sum(record[f"loss/rank {rank}"] for rank in range(4)), rel=1e-4)

@@ -1,16 +1,17 @@
-"""Shuffle and repeat the conditions of a question (QuesCo, "Structure Augmentation").
+"""Shuffle parallel clauses of a question and repeat conditions (QuesCo, "Structure Augmentation").
 
-Questions are split into sentences, sentences into clauses. Conditions are the clauses before the first one that asks.
-Neighbours are parallel if each stands alone: it states a relation in a formula, or a quantity in a clause that looks
-like its neighbour. None starts by referring back ("he", "then", "which") or supposing ("if"), or leads on to the next
-clause ("在三角形中"). An opening ("Given that") stays in place when its clause moves.
+A text is split into sentences, lines with blanks and labelled parts, and each sentence into clauses. A clause is a
+condition, a demand, a field to fill in, or none of these. Neighbours of one kind are parallel if each stands alone:
+none starts by referring back ("he", "which", "其") or leads on to the next ("在三角形中"). Labels, conjunctions and
+openings ("Given that") stay in place when their clause moves.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 from functools import lru_cache
 from itertools import pairwise
 
@@ -18,46 +19,48 @@ import numpy as np
 
 from tqnet.augment.formulas import edit
 from tqnet.questions import Question
-from tqnet.text.formulas import segments
+from tqnet.text.formulas import Span, segments
+from tqnet.text.latex import prose
 from tqnet.text.numbers import CARDINALS
 from tqnet.text.sentences import CLAUSE_ENDS, SENTENCE_ENDS, cuts
 
-_LABEL = re.compile(r"(?:^|\n|[.?!]\s)[^\S\n]*(?:\(?\d{1,2}[.)]|\(?[a-e]\))\s|[①-⑨]|[（(][1-9][)）]")
+#: Before each part of a question: (a), 2., ③.
+_LABEL = re.compile(
+    r"(?:(?:^|\n|[.?!]\s)[^\S\n]*(?:\(?\d{1,2}[.)]|\(?[a-e]\))\s|[①-⑨]|[（(][1-9][)）])\s*", re.IGNORECASE
+)
+#: The end of a line with a blank, unless the next line goes on.
+_FIELD_END = re.compile(r"_{2,}[^\n_]*(?P<line>\n)(?!\s*(?:[a-z]|$))")
+#: Before a further clause of a sentence: "Find $x$ if $y=1$ and $z=2$".
+_JOINT = re.compile(r"(?<![,;\s])\s+(?:and|if|when|where|(?:given|knowing|such)\s+that)\s|且")
+_CLAUSE_ENDS = re.compile(rf"{CLAUSE_ENDS.pattern}|{_JOINT.pattern}")
+#: A full stop may stand in a formula: $x=3.$
+_SENTENCE_ENDS = re.compile(rf"{SENTENCE_ENDS.pattern}|(?<=\.\$)\s+(?=[A-Z])")
+#: May join phrases instead of clauses.
+_AND = frozenset(("and", "且"))
+#: Before a clause.
+_OPENING = re.compile(
+    r"(?:and\s+)?(?:(?:given|suppose|assume|know|knowing)(?:\s+that)?|if|let|consider|as shown in the figure,?)\s+"
+    r"|and\s+|[且又]?(?:已知[:：]?|如图[,，]?|如果|假设|若|设)|[且又]",
+    re.IGNORECASE,
+)
 _CHINESE = re.compile(r"[\u3400-\u9fff，；。！？．]")
 
+_BLANK = re.compile(r"_{2,}|\\uline|\\underline|（[\s~]*）|\(\s*\)")
+#: Anywhere in a clause.
 _ASKS = re.compile(
-    r"\b(?:find|what|which|how|who|whose|why|determine|calculate|compute|evaluate|solve|prove|show|express|estimate|"
-    r"simplify|factor|sketch|graph|draw|write|state|explain|identify|choose|select|list|verify|answers?|complete|round|"
-    r"use|describe|convert|then|is it|are there|does|do|can)\b|_{2,}|\\uline|\\underline|\?|\(\s*\)"
-    r"|求|问|多少|几|则|那么|证明|计算|是否|为什么|哪|什么|怎样|如何|？|（[\s~]*）|是（|等于[(（]|的值|判断|化简|解答",
+    r"\b(?:find|what|how(?! to)|determine|calculate|compute|evaluate|solve|prove|estimate|simplify|is it|are there)\b"
+    r"|求|问|多少|几|则|那么|证明|计算|是否|为什么|哪|什么|怎样|如何|是（|等于[(（]|的值|判断|化简|解答",
     re.IGNORECASE,
 )
-#: Verbs that start an instruction.
+#: At the start of a clause.
 _DEMANDS = re.compile(
-    r"(?:differentiate|integrate|rewrite|give|construct|expand|match|make|test|conduct|create|fill|decide|tell|enter|note|"
+    r"(?:which|who|whose|why|show|sketch|graph|draw|write|state|explain|identify|choose|select|list|verify|answers?|then|"
+    r"complete|round|use|describe|convert|does|do|can|are|is|your|for each|suppose you|look|please|translate|indicate|"
+    r"differentiate|integrate|rewrite|give|construct|expand|match|make|test|conduct|create|fill|decide|tell|enter|note|"
     r"recall|hint|name|locate|plot|label|order|arrange|check|apply|reduce|multiply|divide|add|subtract|approximate|"
-    r"compare|assess|classify|justify|are|is|your|for each|suppose you)\b",
+    r"compare|assess|classify|justify|type|report|provide|discuss|interpret|predict|express|factor)\b",
     re.IGNORECASE,
 )
-#: May precede any condition.
-_JOINS = re.compile(r"(?:and)\s+|且|又", re.IGNORECASE)
-#: May precede the first condition of a sentence.
-_OPENS = re.compile(
-    r"(?:(?:given|suppose|assume|know|knowing)(?:\s+that)?|if|let|as shown in the figure,?)\s+"
-    r"|已知[:：]?|如图[,，]?|如果|假设|若|设",
-    re.IGNORECASE,
-)
-_BEGINS_OTHERWISE = re.compile(
-    r"(?:he|she|they|it|its|his|her|their|this|that|these|those|then|so|but|after|afterwards|later|next|when|where|which|"
-    r"who|whose|or|with|because|since|while|as|such|each|both|also|however|finally|thus|hence|therefore|of|if|let|"
-    r"consider|define|suppose|assume|for|in|at|on|from|by|during|\w+ of (?:them|these|those)|"
-    r"the (?:other|rest|remaining|same|second|third|last|latter|former))\b"
-    r"|他|她|它|其|然|后|再|这|那|此|该|于是|因|所以|则|但|而|并|也|还|各|同时|另|照|按|平均|结果|比|当|到|交|分别|剩|余|共"
-    r"|如果|若|假设|在|从|使|把|将|对|为|以|由|过|经|等|现|原|先|一共|其余|中午",
-    re.IGNORECASE,
-)
-_LEADS_ON = re.compile(r"[中时后前里内间]$")
-_POINTS_BACK = re.compile(r"\b(?:he|she|him|her|his|them|they|their|it|its)\b", re.IGNORECASE)
 _QUANTITY = re.compile(
     rf"\d|\b(?:{'|'.join(CARDINALS[2:])}|half|twice)\b"
     r"|[二两三四五六七八九十百半]+(?=[个只支本元人天年月日周时米千克吨辆张块棵条箱袋筐件套次层排倍])",
@@ -66,31 +69,70 @@ _QUANTITY = re.compile(
 _RELATION = re.compile(
     r"[=<>]|\\(?:leq?|geq?|leqslant|geqslant|lt|gt|neq?|in|perp|parallel|cong|sim|subset\w*)(?![A-Za-z])"
 )
-#: Chinese statements about points and lines: $AB$是圆的直径.
-_STATES = re.compile(r"是|为|在|平分|垂直|平行|相切|等于|经过")
-#: Least share of common characters for two clauses to look alike.
+#: Statements about quantities, and in Chinese about points and lines: $AB$是圆的直径.
+_STATES = re.compile(
+    r"\b(?:is|are|was|were|has|have|had|equals?|contains?|costs?|weighs?|measures?)\b"
+    r"|是|为|在|平分|垂直|平行|相切|等于|经过",
+    re.IGNORECASE,
+)
+
+_DEPENDS = re.compile(
+    r"(?:he|she|they|it|its|his|her|their|this|that|these|those|then|so|but|after|afterwards|later|next|when|where|which|"
+    r"who|whose|or|with|because|since|while|as|such|each|both|also|however|finally|thus|hence|therefore|of|"
+    r"define|for|in|at|on|from|by|during|\w+ of (?:them|these|those)|"
+    r"the (?:other|rest|remaining|same|second|third|last|latter|former))\b"
+    r"|他|她|它|其|然|后|再|这|那|此|该|于是|因|所以|则|但|而|并|也|还|各|同时|另|照|按|平均|结果|比|当|到|交|分别|剩|余|共"
+    r"|在|从|使|把|将|对|为|以|由|过|经|等|现|原|先|一共|其余|中午",
+    re.IGNORECASE,
+)
+_LEADS_ON = re.compile(r"[中时后前里内间]$")
+_POINTS_BACK = re.compile(r"\b(?:he|she|him|her|his|them|they|their|it|its)\b", re.IGNORECASE)
+_POINTS_TO_PART = re.compile(
+    r"\b(?:parts?|previous|above|earlier|preceding)\b|[（(][1-9a-e][)）]|上述|上题", re.IGNORECASE
+)
+#: Least share of common characters for two Chinese clauses to look alike.
 _ALIKE = 0.35
+
+
+class Kind(Enum):
+    """What a clause is to its question."""
+
+    CONDITION = auto()
+    DEMAND = auto()
+    FIELD = auto()
+    """Has a blank."""
+
+
+class Level(Enum):
+    """How much of the text a clause is."""
+
+    CLAUSE = auto()
+    SENTENCE = auto()
+    PART = auto()
+    """All behind a label."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """``text[start:end]``, without its opening, and the separator after it."""
+    """``text[start:end]``, without its opening, and the separator before its repetition."""
 
     start: int
     end: int
-    separator: str
+    kind: Kind | None
+    separator: str = ""
+    level: Level = Level.CLAUSE
 
 
 def shuffle_clauses(question: Question, rng: np.random.Generator) -> Question:
-    """Shuffle parallel conditions; the clause that asks stays last."""
-    groups = [group for group in conditions(question.stem) if len(group) > 1]
+    """Shuffle one group of parallel clauses."""
+    stem = question.stem
+    groups = [group for group in parallel_clauses(stem) if len({stem[slot.start : slot.end] for slot in group}) > 1]
     if not groups:
         return question
     group = groups[rng.integers(len(groups))]
     order = rng.permutation(len(group))
     if (order == np.arange(len(group))).all():
         order = np.roll(order, 1)
-    stem = question.stem
     changes = {
         (slot.start, slot.end): stem[group[other].start : group[other].end]
         for slot, other in zip(group, order, strict=True)
@@ -110,35 +152,41 @@ def repeat_clause(question: Question, rng: np.random.Generator) -> Question:
 
 
 def conditions(text: str) -> list[list[Clause]]:
-    """Return groups of parallel conditions: clauses within a sentence, and whole sentences.
+    """Return groups of parallel conditions: clauses within a sentence, and whole sentences."""
+    return [group for group in parallel_clauses(text) if group[0].kind is Kind.CONDITION]
 
-    If no clause asks recognisably, the last one does. A text with numbered parts has no conditions.
+
+def parallel_clauses(text: str) -> list[list[Clause]]:
+    """Return groups of parallel clauses, or of a single one: within a sentence, whole sentences, and labelled parts.
+
+    If nothing asks recognisably, the last clause does.
     """
-    if _LABEL.search(text):
-        return []
-    groups: list[list[Clause]] = []
-    statements: list[Clause] = []
-    sentences = _parts(text, 0, len(text), SENTENCE_ENDS)
-    for sentence in sentences:
-        clauses = _parts(text, sentence.start, sentence.end, CLAUSE_ENDS)
-        last = len(clauses) - 1 if sentence is sentences[-1] else None
-        asking = next((at for at, clause in enumerate(clauses) if _asks(text, clause)), last)
-        if not any(_is_list(text, *both) for both in pairwise(clauses)):
-            opened = [_without_opening(text, clause, at == 0) for at, clause in enumerate(clauses[:asking])]
-            groups += _side_by_side(text, opened, _is_condition)
-        if asking is not None:
-            break
-        statements.append(sentence)
-    return groups + _side_by_side(text, statements, _is_statement)
+    labels = [label for span in prose(text) for label in _LABEL.finditer(text, *span)]
+    if len(labels) < 2:
+        labels = []
+    starts = [label.start() for label in labels] + [len(text)]
+    sentences = list(_sentences(text, starts[0]))
+    levels = [*(_clauses(text, sentence) for sentence in sentences), sentences]
+    if not labels and all(clause.kind in (Kind.CONDITION, None) for level in levels for clause in level):
+        levels[-2:] = [_asking_last(level) for level in levels[-2:]]
+    bodies = [_trimmed(text, label.end(), end) for label, end in zip(labels, starts[1:], strict=True)]
+    parts = [
+        Clause(*body, Kind.FIELD if _BLANK.search(text, *body) else Kind.DEMAND, level=Level.PART) for body in bodies
+    ]
+    return [group for level in (*levels, parts) for group in _side_by_side(text, level)]
 
 
-def _side_by_side(text: str, clauses: Sequence[Clause], fits: Callable[[str, Clause], bool]) -> list[list[Clause]]:
-    """Return runs of neighbours that fit, each looking like the one before it."""
+def _asking_last(clauses: Sequence[Clause]) -> list[Clause]:
+    return [*clauses[:-1], *(replace(clause, kind=Kind.DEMAND) for clause in clauses[-1:])]
+
+
+def _side_by_side(text: str, clauses: Iterable[Clause]) -> list[list[Clause]]:
+    """Return runs of neighbours of one kind that stand alone, each looking like the one before it."""
     runs: list[list[Clause]] = [[]]
     for clause in clauses:
-        if not fits(text, clause):
+        if clause.kind is None or _depends(text, clause):
             runs.append([])
-        elif not runs[-1] or _look_alike(text, runs[-1][-1], clause):
+        elif runs[-1] and clause.kind is runs[-1][-1].kind and _look_alike(text, runs[-1][-1], clause):
             runs[-1].append(clause)
         else:
             runs.append([clause])
@@ -146,23 +194,109 @@ def _side_by_side(text: str, clauses: Sequence[Clause], fits: Callable[[str, Cla
 
 
 def _look_alike(text: str, first: Clause, second: Clause) -> bool:
-    """Return whether two conditions are of one kind; Chinese ones without relations are compared by characters."""
-    if not _CHINESE.search(text, first.start, second.end) or (_relates(text, first) and _relates(text, second)):
+    """Compare Chinese conditions by characters, unless both state relations; other clauses of a kind are alike."""
+    if first.kind is not Kind.CONDITION or not _CHINESE.search(text, first.start, second.end):
+        return True
+    if _relates(text, first.start, first.end) and _relates(text, second.start, second.end):
         return True
     left, right = ({*text[clause.start : clause.end]} - {*"0123456789$. "} for clause in (first, second))
     return len(left & right) >= _ALIKE * len(left | right)
 
 
-def _parts(text: str, start: int, end: int, ends: re.Pattern[str]) -> list[Clause]:
-    """Split ``text[start:end]`` at matches of ``ends`` in prose, outside brackets."""
-    parts, place, is_chinese = [], start, _is_chinese(text)
-    for cut, after in [*cuts(text, start, end, ends), (end, end)]:
-        body = text[place:cut]
-        first, last = place + len(body) - len(body.lstrip()), place + len(body.rstrip())
+def _depends(text: str, clause: Clause) -> bool:
+    """Return whether a clause needs what is said before or after it."""
+    if clause.level is Level.PART:
+        return _POINTS_TO_PART.search(text, clause.start, clause.end) is not None
+    points_back = clause.level is Level.SENTENCE and (
+        text[clause.start].islower() or _POINTS_BACK.search(text, *_span(clause))
+    )
+    return bool(
+        points_back or _DEPENDS.match(text, *_span(clause)) or _LEADS_ON.search(text[clause.start : clause.end])
+    )
+
+
+def _is_list(text: str, first: Clause, second: Clause) -> bool:
+    """Return whether the mark between two clauses separates list items, "$A$, $B$": formulas without relations."""
+    *_, before = segments(text[first.start : first.end])
+    after, *_ = segments(text[second.start : second.end])
+    sides = before, after
+    return all(side.is_formula and not _RELATION.search(side.body) for side in sides)
+
+
+def _span(clause: Clause) -> Span:
+    return clause.start, clause.end
+
+
+# Splitting and kinds.
+
+
+def _sentences(text: str, end: int) -> Iterator[Clause]:
+    """Split ``text[:end]`` into sentences and lines with blanks."""
+    lines = [field.span("line") for field in _FIELD_END.finditer(text, 0, end)]
+    for start, cut, mark in _between(text, 0, end, sorted({*cuts(text, 0, end, _SENTENCE_ENDS), *lines})):
+        kind = Kind.DEMAND if text[cut - 1] in "?？" else _kind(text, start, cut, Level.SENTENCE)
+        yield Clause(start, cut, kind, _separator(text, mark, "。" if _is_chinese(text) else "."), Level.SENTENCE)
+
+
+def _clauses(text: str, sentence: Clause) -> list[Clause]:
+    """Split a sentence at commas, before "if", and at each "and" between clauses of one kind, unless it is a list."""
+    clauses = list(_joined(text, sentence))
+    is_whole = len(clauses) < 2 or any(_is_list(text, *neighbours) for neighbours in pairwise(clauses))
+    return [] if is_whole else clauses
+
+
+def _joined(text: str, sentence: Clause) -> Iterator[Clause]:
+    comma = "，" if _is_chinese(text) else ","
+    end = sentence.end - (text[sentence.end - 1] in "?？")
+    before, joint, phrase = None, "", None
+    for start, cut, mark in _between(text, sentence.start, end, cuts(text, sentence.start, end, _CLAUSE_ENDS)):
+        kind = _kind(text, start, cut)
+        start, phrase = start if phrase is None else phrase, None
+        if kind is None and mark.strip() in _AND:
+            phrase = start  # "the sum of a and b": it goes on
+            continue
+        is_subordinate = _JOINT.fullmatch(mark) and mark.strip() not in _AND
+        clause = Clause(start, cut, kind, _separator(text, "" if is_subordinate else mark, comma))
+        if before and joint in _AND and not _are_joined(text, before, clause):
+            before = replace(clause, start=before.start, kind=before.kind or kind)
+        else:
+            if before:
+                yield before
+            before = clause
+        joint = mark.strip()
+    if before:
+        yield before
+
+
+def _are_joined(text: str, first: Clause, second: Clause) -> bool:
+    """Return whether "and" stands between clauses of one kind and not between phrases."""
+    demands = second.kind is not Kind.DEMAND or bool(
+        _ASKS.match(text, second.start) or _DEMANDS.match(text, second.start)
+    )
+    return first.kind is second.kind is not None and demands
+
+
+def _between(text: str, start: int, end: int, marks: Iterable[Span]) -> Iterator[tuple[int, int, str]]:
+    """Yield (start, end, mark after it) of what lies between marks, without white space and openings."""
+    for cut, after in [*marks, (end, end)]:
+        first, last = _trimmed(text, start, cut)
+        opening = _OPENING.match(text, first, last)
+        if opening and opening.end() < last:
+            first = opening.end()
         if first < last:
-            parts.append(Clause(first, last, _separator(text[cut:after], ends, is_chinese)))
-        place = after
-    return parts
+            yield first, last, text[cut:after]
+        start = after
+
+
+def _trimmed(text: str, start: int, end: int) -> Span:
+    body = text[start:end]
+    return start + len(body) - len(body.lstrip()), start + len(body.rstrip())
+
+
+def _separator(text: str, mark: str, usual: str) -> str:
+    """Return what separates a clause that ``mark`` ends from its repetition."""
+    mark = mark or usual
+    return mark if _CHINESE.search(mark) or mark[-1].isspace() else mark + " "
 
 
 @lru_cache(maxsize=256)
@@ -170,55 +304,26 @@ def _is_chinese(text: str) -> bool:
     return _CHINESE.search(text) is not None
 
 
-def _separator(mark: str, ends: re.Pattern[str], is_chinese: bool) -> str:
-    """Return the separator between this part, which ``mark`` ends, and its repetition."""
-    if not mark:
-        mark = ("，" if is_chinese else ",") if ends is CLAUSE_ENDS else ("。" if is_chinese else ".")
-    return mark if _CHINESE.search(mark) or mark.isspace() else mark + " "
+def _kind(text: str, start: int, end: int, level: Level = Level.CLAUSE) -> Kind | None:
+    if _BLANK.search(text, start, end):
+        return Kind.FIELD
+    if _ASKS.search(text, start, end) or _DEMANDS.match(text, start, end):
+        return Kind.DEMAND
+    states = level is Level.SENTENCE or _CHINESE.search(text, start, end) or _STATES.search(text, start, end)
+    if _relates(text, start, end) or (states and _has_quantity(text, start, end)):
+        return Kind.CONDITION
+    return None
 
 
-def _asks(text: str, clause: Clause) -> bool:
-    return bool(_ASKS.search(text, clause.start, clause.end) or _DEMANDS.match(text, clause.start, clause.end))
-
-
-def _without_opening(text: str, clause: Clause, first: bool) -> Clause:
-    opening = _JOINS.match(text, clause.start, clause.end)
-    if first and not opening:
-        opening = _OPENS.match(text, clause.start, clause.end)
-    return replace(clause, start=opening.end()) if opening and opening.end() < clause.end else clause
-
-
-def _is_list(text: str, first: Clause, second: Clause) -> bool:
-    """Return whether the comma between two clauses separates list items, "$A$, $B$": formulas without relations."""
-    *_, before = segments(text[first.start : first.end])
-    after, *_ = segments(text[second.start : second.end])
-    sides = before, after
-    return all(side.is_formula and not _RELATION.search(side.body) for side in sides)
-
-
-def _is_condition(text: str, clause: Clause) -> bool:
-    if _BEGINS_OTHERWISE.match(text, clause.start, clause.end) or _LEADS_ON.search(text[clause.start : clause.end]):
-        return False
-    return _relates(text, clause) or (
-        _CHINESE.search(text, clause.start, clause.end) is not None and _has_quantity(text, clause)
-    )
-
-
-def _is_statement(text: str, sentence: Clause) -> bool:
-    begins_otherwise = _BEGINS_OTHERWISE.match(text, sentence.start, sentence.end)
-    points_back = _POINTS_BACK.search(text, sentence.start, sentence.end)
-    return not begins_otherwise and not points_back and _has_quantity(text, sentence)
-
-
-def _relates(text: str, clause: Clause) -> bool:
-    """Return whether a formula of the clause has a relation, or its words state one between named points and lines."""
-    parts = list(segments(text[clause.start : clause.end]))
+def _relates(text: str, start: int, end: int) -> bool:
+    """Return whether a formula has a relation, or words state one between named points and lines."""
+    parts = list(segments(text[start:end]))
     if not any(part.is_formula for part in parts):
         return False
     words = "".join(part.body for part in parts if not part.is_formula)
     return any(_RELATION.search(part.body) for part in parts if part.is_formula) or _STATES.search(words) is not None
 
 
-def _has_quantity(text: str, clause: Clause) -> bool:
-    body = text[clause.start : clause.end]
+def _has_quantity(text: str, start: int, end: int) -> bool:
+    body = text[start:end]
     return _QUANTITY.search(body) is not None or any(part.is_formula for part in segments(body))

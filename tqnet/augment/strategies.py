@@ -131,6 +131,19 @@ def strategy_names(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(strategy for strategy in STRATEGIES if strategy in wanted)
 
 
+def shares_changed(questions: Sequence[Question], names: Sequence[str], seed: int) -> dict[str, float]:
+    """Return the share of the questions' stems and options that each named strategy changes."""
+    return {
+        name: np.mean(
+            [
+                STRATEGIES[name](question, np.random.default_rng([seed, row])) != question
+                for row, question in enumerate(questions)
+            ]
+        ).item()
+        for name in names
+    }
+
+
 def apply_strategies(
     question: Question, names: Sequence[str], probability: float, rng: np.random.Generator
 ) -> Question:

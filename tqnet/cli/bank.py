@@ -317,11 +317,15 @@ _TOKEN = re.compile(r"\\[A-Za-z]+|\d+(?:\.\d+)?|[A-Za-z]+|\s+|.", re.DOTALL)
 _RED, _GREEN, _PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[0m"
 
 
+#: Questions that --share looks at.
+_SAMPLE = 1000
+
+
 @dataclass(frozen=True, kw_only=True)
 class Augment(Command, SeedOptions, FaultOptions, name="augment"):
     """Show QuesCo's augmentation of questions.
 
-    Differences are marked: [-removed-]{+added+}.
+    Differences are marked: [-removed-]{+added+}. With --share, how many questions each strategy changes.
     """
 
     bank: str = argument(BANK, metavar="BANK")
@@ -333,18 +337,25 @@ class Augment(Command, SeedOptions, FaultOptions, name="augment"):
     )
     probability: float | None = option("of each strategy; by default 1 with --strategy, else 0.3", type=number(0, 1))
     draws: int = count("augmentations of each question", default=1)
+    share: bool = switch(f"print the share of questions that each strategy changes, of --id or {_SAMPLE:,} at random")
 
     def run(self) -> None:
         import numpy as np
 
-        from tqnet.augment.strategies import GROUPS, apply_strategies, strategy_names
+        from tqnet.augment.strategies import GROUPS, apply_strategies, shares_changed, strategy_names
         from tqnet.questions import load_bank
 
         names = strategy_names(list(self.strategy or GROUPS))
         default = 1.0 if self.strategy else 0.3
         probability = default if self.probability is None else self.probability
         bank = load_bank(self.bank, self.on_error)
-        for row in self._rows(bank):
+        rows = self._rows(bank, _SAMPLE if self.share else 3)
+        if self.share:
+            print(f"of {len(rows):,} questions, changed by")
+            for name, share in shares_changed([bank[row] for row in rows], names, self.seed).items():
+                print(f"  {name:<10}{share:.2f}")
+            return
+        for row in rows:
             before = bank[row]
             print(f"{before.id}\n  {_indented(before.content)}")
             for draw in range(self.draws):
@@ -352,11 +363,11 @@ class Augment(Command, SeedOptions, FaultOptions, name="augment"):
                 after = apply_strategies(before, names, probability, rng)
                 print(f"  -> {_indented(_marked(before.content, after.content, sys.stdout.isatty()))}")
 
-    def _rows(self, bank: QuestionBank) -> list[int]:
+    def _rows(self, bank: QuestionBank, drawn: int) -> list[int]:
         import numpy as np
 
         if not self.id:
-            chosen = np.random.default_rng(self.seed).choice(len(bank), min(3, len(bank)), replace=False)
+            chosen = np.random.default_rng(self.seed).choice(len(bank), min(drawn, len(bank)), replace=False)
             return sorted(chosen.tolist())
         rows = {id: row for row, id in enumerate(bank.ids)}
         for id in self.id:

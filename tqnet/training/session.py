@@ -18,6 +18,7 @@ from accelerate.utils import set_seed
 from torch import Tensor
 
 from tqnet import errors
+from tqnet.augment.strategies import shares_changed, strategy_names
 from tqnet.augment.view import AugmentConfig, QuestionAugmentation
 from tqnet.cache import computed_once
 from tqnet.config import ConfigError
@@ -53,6 +54,9 @@ _Content = tuple[str, tuple[str, ...]]
 
 #: Questions from which on a bank's token counts and hashes are kept for later runs.
 LARGE = 20_000
+
+#: Questions that are augmented to tell how many a strategy changes.
+_AUGMENTED = 300
 
 #: Questions that a worker takes at a time.
 BATCH = 2000
@@ -227,6 +231,11 @@ def question_views(
     """Build a recipe's data set, with figures only if the model reads them."""
     mask_token = model.processor.tokenizer.mask_token or "_"  # a blank, for an encoder that never saw a mask
     size = model.config.image_size
+    if augment is not None and augment.strategies:
+        rows = np.random.default_rng(config.run.seed).choice(len(bank), min(_AUGMENTED, len(bank)), replace=False)
+        shares = shares_changed([bank[row] for row in rows], strategy_names(augment.strategies), config.run.seed)
+        changed = ", ".join(f"{name} {share:.2f}" for name, share in shares.items())
+        log.info("augmentation changes a share of questions of: %s", changed)
     return QuestionViews(
         bank,
         model.processor,
