@@ -10,6 +10,7 @@ paper compares with (Figure 3).
 from __future__ import annotations
 
 from dataclasses import field
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -39,7 +40,7 @@ from tqnet.modeling.heads import Projector
 from tqnet.modeling.lengths import Lengths
 from tqnet.training import session
 from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
-from tqnet.training.contrast import embed_in_chunks, train_widths
+from tqnet.training.contrast import embed_in_chunks, same, train_widths
 from tqnet.training.labels import ConceptLabels
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.processes import gather_with_own_gradient
@@ -122,6 +123,7 @@ def main(config: SimilarConfig) -> Path:
 
     blocks = ConceptLabels.from_bank(bank, config.block_level) if config.block > 1 else None
     concepts = ConceptLabels.from_bank(bank, config.concept_level) if config.concept_weight else None
+    hashes = session.content_hashes(bank, model.config.reads_images)["fused"]
     similarity_model = SimilarityModel(model, config)
     loop = TrainingLoop(
         accelerator,
@@ -145,15 +147,21 @@ def main(config: SimilarConfig) -> Path:
     for batch in loop:
         features = gather_with_own_gradient(accelerator, loop.trained(**batch.inputs))
         matrix = similarity.matrix(batch.everywhere)
-        similar = to_device(matrix, loop.device)
+        copies = same(hashes[batch.everywhere])  # of one text and figures under several ids: no negatives
+        similar, excluded = to_device(matrix, loop.device), to_device(copies, loop.device)
+        contrast = partial(
+            supervised_contrastive,
+            temperature=config.temperature,
+            denominator=config.denominator,
+            excluded=excluded,
+        )
         if config.objective == "scl":
             beginnings = [features, *(F.normalize(features[:, :width], dim=-1) for width in widths)]
-            losses = [supervised_contrastive(x, similar, config.temperature, config.denominator) for x in beginnings]
-            loss = torch.stack(losses).mean()
+            loss = torch.stack([contrast(beginning, similar) for beginning in beginnings]).mean()
         else:
             seed = int(np.random.SeedSequence([config.run.seed, loop.micro]).generate_state(1)[0])
             generator = torch.Generator().manual_seed(seed)
-            left, right, label = draw_pairs(torch.from_numpy(matrix), generator)
+            left, right, label = draw_pairs(torch.from_numpy(matrix), generator, copies)
             left, right, label = (to_device(rows, loop.device) for rows in (left, right, label))
             pairs = features[left], features[right], label
             if loop.micro == 0 and config.bias is None:
@@ -162,9 +170,7 @@ def main(config: SimilarConfig) -> Path:
             loss = pair_logistic(*pairs, similarity_model.scale, similarity_model.bias)
         if concepts is not None:
             same_concept = to_device(concepts.matrix(batch.everywhere), loop.device)
-            loss = loss + config.concept_weight * supervised_contrastive(
-                features, same_concept, config.temperature, config.denominator
-            )
+            loss = loss + config.concept_weight * contrast(features, same_concept)
         loop.step(loss, {"positives": float(matrix.sum()) / 2})
     return loop.finish(write_card)
 

@@ -62,7 +62,9 @@ def literal_nt_xent(first: Tensor, second: Tensor, excluded: Tensor, temperature
     return mean(surprise(views[i], views[(i + b) % (2 * b)], views[kept[i]], temperature) for i in range(2 * b))
 
 
-def literal_supervised(features: Tensor, similar: Tensor, temperature: float, denominator: str) -> float:
+def literal_supervised(
+    features: Tensor, similar: Tensor, temperature: float, denominator: str, excluded: Tensor | None = None
+) -> float:
     """Eq. 3 of TQ-Net, or L_out of Khosla et al. 2020, Eq. 2; a mean over pairs, then over seeds."""
     b, seeds = len(features), []
     for s in range(b):
@@ -70,6 +72,8 @@ def literal_supervised(features: Tensor, similar: Tensor, temperature: float, de
         others = {p: [o for o in range(b) if o not in (s, p)] for p in pairs}
         if denominator == "negatives":
             others = {p: [o for o in of if not similar[s, o]] for p, of in others.items()}
+        if excluded is not None:
+            others = {p: [o for o in of if similar[s, o] or not excluded[s, o]] for p, of in others.items()}
         terms = [surprise(features[s], features[p], features[others[p]], temperature) for p in pairs]
         seeds += [mean(terms)] if terms else []
     return mean(seeds)
@@ -180,16 +184,21 @@ def label_matrices(draw: st.DrawFn) -> Tensor:
     return relation(b, *((i, j) for i in range(b) for j in range(i) if draw(st.booleans())))
 
 
-@given(label_matrices(), st.sampled_from(DENOMINATORS), st.sampled_from([0.07, 0.3, 1.0]), st.randoms())
-def test_supervised_contrast(similar: Tensor, denominator: str, temperature: float, random: object) -> None:
+@given(label_matrices(), st.sampled_from(DENOMINATORS), st.sampled_from([0.07, 0.3, 1.0]), st.randoms(), st.data())
+def test_supervised_contrast(
+    similar: Tensor, denominator: str, temperature: float, random: object, data: st.DataObject
+) -> None:
     features = unit(len(similar), 4).requires_grad_()
-    loss = supervised_contrastive(features, similar, temperature, denominator)
-    literal = literal_supervised(features.detach(), similar, temperature, denominator)
+    copies = data.draw(st.lists(st.integers(0, 3), min_size=len(similar), max_size=len(similar)))
+    excluded = torch.tensor(copies)[:, None] == torch.tensor(copies)[None]
+    loss = supervised_contrastive(features, similar, temperature, denominator, excluded)
+    literal = literal_supervised(features.detach(), similar, temperature, denominator, excluded)
     assert loss.item() == pytest.approx(literal, rel=1e-4, abs=1e-4)
     assert torch.autograd.grad(loss, features)[0].isfinite().all()
     order = list(range(len(similar)))
     random.shuffle(order)  # type: ignore[attr-defined]
-    again = supervised_contrastive(features[order], similar[order][:, order], temperature, denominator)
+    reordered = (matrix[order][:, order] for matrix in (similar, excluded))
+    again = supervised_contrastive(features[order], next(reordered), temperature, denominator, next(reordered))
     assert again.item() == pytest.approx(loss.item(), rel=1e-4, abs=1e-5)
 
 
@@ -238,6 +247,8 @@ def test_every_similar_pair_is_drawn_once_and_each_seed_gets_a_dissimilar_partne
     assert all(i != j and not similar[i, j] for i, j in negatives)
     drawable = [i for i, _ in positives if any(j != i and not similar[i, j] for j in range(b))]
     assert Counter(i for i, _ in negatives) == Counter(drawable)
+    _, _, label = draw_pairs(similar, torch.Generator().manual_seed(seed), torch.ones_like(similar))
+    assert label.all()
     again = draw_pairs(similar, torch.Generator().manual_seed(seed))
     assert all(map(torch.equal, drawn, again))
 

@@ -288,6 +288,18 @@ def test_similar_with_a_projection(train: Callable[..., Any]) -> None:
     assert any(not torch.equal(plain[name], projected[name]) for name in plain)
 
 
+@pytest.mark.parametrize("objective", ["scl", "pair"])
+def test_copies_of_a_question_are_no_negatives(objective: str, train: Callable[..., Any], tmp_path: Path) -> None:
+    """One text under many ids: nothing is left to contrast a similar pair with."""
+    questions = (Question(id=str(i), stem="Find $x$.", group=str(i // 2), split="train") for i in range(80))
+    QuestionBank.from_questions(questions).save(tmp_path / "copies.jsonl")
+    settings = [f"data.bank={tmp_path / 'copies.jsonl'}", "run.max_steps=1", "bias=0", f"objective={objective}"]
+    run = train("finetune.similar", *TEXT, *settings)
+    (loss,) = (record["loss"] for record in run.records if "loss" in record)
+    # A logistic loss is left with the positives, at a cosine of 1 times the initial scale of 10.
+    assert loss == pytest.approx(0 if objective == "scl" else math.log1p(math.exp(-10)), abs=1e-3)
+
+
 def test_rows_that_pass_together_are_of_one_chunk(tiny_model: TQNetModel) -> None:
     config = load_config(similar.SimilarConfig, [], ["chunk=40", "data.bank=bank", "run.out=out"])
     parts = similar.SimilarityModel(tiny_model, config).parts(Lengths(np.arange(72)[::-1], np.zeros(72)))

@@ -101,7 +101,11 @@ def cross_modal_infonce(
 
 
 def supervised_contrastive(
-    features: Tensor, similar: Tensor, temperature: float, denominator: str = "negatives"
+    features: Tensor,
+    similar: Tensor,
+    temperature: float,
+    denominator: str = "negatives",
+    excluded: Tensor | None = None,
 ) -> Tensor:
     """Contrast each question with its similar ones, given a label matrix (TQ-Net, Eq. 3)::
 
@@ -115,6 +119,7 @@ def supervised_contrastive(
     Args:
         features: [b, d].
         similar: bool [b, b], symmetric, False on the diagonal.
+        excluded: bool [b, b], symmetric.
 
     Returns:
         A scalar; zero, still connected to the graph, without similar pairs in the batch. Questions without a similar
@@ -122,6 +127,8 @@ def supervised_contrastive(
     """
     logits = _cosines(features, features) / temperature
     left_out = torch.eye(len(features), dtype=torch.bool, device=features.device)
+    if excluded is not None:
+        left_out |= excluded & ~similar
     if denominator == "all":
         log_sum = logits.masked_fill(left_out, float("-inf")).logsumexp(1, keepdim=True)
     else:
@@ -156,18 +163,22 @@ def even_odds(left: Tensor, right: Tensor, label: Tensor, scale: Tensor | float)
     return (-scale * means.nanmean()).nan_to_num()
 
 
-def draw_pairs(similar: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
+def draw_pairs(
+    similar: Tensor, generator: torch.Generator, excluded: Tensor | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
     """Draw a dissimilar partner for the first question of each similar pair (i < j) of a batch.
 
     Args:
         similar: bool [b, b], the label matrix.
+        excluded: bool [b, b].
 
     Returns:
         Row numbers left [2p] and right [2p], and labels [2p]: p positives, then p negatives; fewer if a question has
         no dissimilar one in the batch.
     """
     left, right = torch.nonzero(similar.triu(1), as_tuple=True)
-    weights = (~similar).fill_diagonal_(False)[left].float()
+    dissimilar = ~similar if excluded is None else ~(similar | excluded)
+    weights = dissimilar.fill_diagonal_(False)[left].float()
     drawable = weights.sum(1) > 0
     seeds = left[drawable]
     # multinomial refuses an empty matrix.
