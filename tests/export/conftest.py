@@ -12,6 +12,8 @@ from tqnet.export.encoder import ExportedEncoder
 from tqnet.export.make import write
 from tqnet.modeling.model import TQNetModel
 from tqnet.questions import Question, QuestionBank
+from tqnet.training.config import RunConfig
+from tqnet.training.frozen import FrozenEncoder
 
 #: Format -> what has to be installed for it.
 NEEDED = {"torch": (), "onnx": ("onnx", "onnxscript", "onnxruntime"), "openvino": ("openvino",)}
@@ -29,14 +31,20 @@ def exported(
     tiny_bank: QuestionBank,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Callable[..., tuple[TQNetModel, ExportedEncoder]]:
-    """A tiny model and its export; options are those of `ModelConfig`. Skips where the extra is not installed."""
+    """A tiny model and its export; options are those of `ModelConfig`; ``read_out`` adds an untrained one.
+
+    Skips where the extra is not installed.
+    """
 
     def export(format: str, precision: str = "fp32", **options: Any) -> tuple[TQNetModel, ExportedEncoder]:
         for package in (*NEEDED[format], *(["nncf"] if precision == "int8" else [])):
             pytest.importorskip(package)
         key = (format, precision, *sorted(options.items()))
         if key not in _exports:
+            read_out = options.pop("read_out", False)
             model, folder = build_tiny(awake=True, **options), tmp_path_factory.mktemp("model")
+            if read_out:
+                FrozenEncoder(model, tiny_bank, 0.7, RunConfig(out="out")).features(tiny_bank)
             model.save_pretrained(folder)
             (folder / format).mkdir()
             write(model, folder, folder / format, format, precision, tiny_bank)

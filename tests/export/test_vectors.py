@@ -57,6 +57,13 @@ def test_a_model_that_reads_text_alone_is_one_graph(exported, questions: list[Qu
     np.testing.assert_allclose(encoder.encode(questions), model.encode(questions, device="cpu"), atol=2e-4)
 
 
+@pytest.mark.parametrize("format", ["torch", "onnx", "openvino"])
+def test_a_model_with_a_read_out(exported, questions: list[Question], format: str) -> None:
+    model, encoder = exported(format, read_out=True)
+    assert model.readout is not None
+    np.testing.assert_allclose(encoder.encode(questions), model.encode(questions, device="cpu"), atol=2e-4)
+
+
 def test_questions_without_figures_cost_no_convolution(tiny_model, questions: list[Question]) -> None:
     convolved: list[int] = []
 

@@ -60,6 +60,7 @@ GOLDEN = {
     ("pretrain.quesnet", "stage=holes", "target=32"): [9.145, 9.187],
     ("finetune.similar", "concept_weight=0.5"): [3.815, 3.650],
     ("finetune.similar", "objective=pair"): [0.660, 0.643],
+    ("finetune.similar", "frozen=true"): [2.194, 2.025],
     ("finetune.knowledge",): [3.704, 3.765],
     ("finetune.pairs",): [1.343, 1.392],
     ("finetune.pairs", "frozen=false"): [1.348, 1.392],

@@ -288,6 +288,24 @@ def test_similar_with_a_projection(train: Callable[..., Any]) -> None:
     assert any(not torch.equal(plain[name], projected[name]) for name in plain)
 
 
+def test_a_frozen_encoder_is_read_out(train: Callable[..., Any]) -> None:
+    """It stays as it is, and its vectors find similar questions better."""
+    start = train(
+        "finetune.similar", WHOLE_SAMPLE, *TEXT, "run.max_steps=1", "optim.lr=0", "optim.text_lr=0", out="start"
+    )
+    settings = [WHOLE_SAMPLE, f"model.start={start.out / 'model'}", "frozen=true", "optim.lr=1e-2", "run.epochs=9"]
+    run = train("finetune.similar", *settings, "run.max_steps=60")
+    before, after = (load_file(folder / "model" / "model.safetensors") for folder in (start.out, run.out))
+    assert {name for name in after if name not in before} == {
+        f"readout.{name}" for name in ("first", "second", "linear.weight", "terms.weight")
+    }
+    assert all(torch.equal(after[name], before[name]) for name in before)
+    scores = [record["valid/p@5"] for record in run.records if "valid/p@5" in record]
+    assert max(scores) > scores[0] + 0.03
+    with pytest.raises(ConfigError, match="frozen"):
+        train("finetune.similar", *settings, "chunk=4", out="refused")
+
+
 @pytest.mark.parametrize("objective", ["scl", "pair"])
 def test_copies_of_a_question_are_no_negatives(objective: str, train: Callable[..., Any], tmp_path: Path) -> None:
     """One text under many ids: nothing is left to contrast a similar pair with."""

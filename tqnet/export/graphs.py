@@ -71,7 +71,7 @@ class FusedGraph(nn.Module):
 
 def _embedding(model: TQNetModel, input_ids: Tensor, mask: Tensor, visual: Tensor, visual_mask: Tensor) -> Tensor:
     _, tokens, joined = model.fused(input_ids, mask, visual, visual_mask)
-    return model.pool(tokens.float(), joined, input_ids.shape[1])
+    return model.vector(tokens.float(), joined, input_ids)
 
 
 @dataclass(frozen=True)

@@ -70,6 +70,9 @@ class TQNetConfig(EncoderConfig):
         fusion_layers, fusion_heads, fusion_mlp_ratio, fusion_dropout: Pre-norm blocks of ``coordinated``.
         pooling: ``tokens`` (mean over all real tokens, the paper's), ``per_modality`` (mean of the text's
             mean and the figures' mean), or the ``first`` or ``last`` token of the text.
+        lexical: Width of the terms that a linear read-out reads beside the vector
+            (:class:`tqnet.modeling.lexical.LexicalReadout`); 0 for a model without it.
+        lexical_buckets, lexical_share: Rows of its terms, and their weight beside the vector.
         settings: Those of :class:`EncoderConfig`.
     """
 
@@ -86,6 +89,9 @@ class TQNetConfig(EncoderConfig):
         fusion_mlp_ratio: float = 4.0,
         fusion_dropout: float = 0.1,
         pooling: str = "tokens",
+        lexical: int = 0,
+        lexical_buckets: int = 2**15,
+        lexical_share: float = 0.7,
         **settings: Any,
     ):
         if not isinstance(text_config, PretrainedConfig):
@@ -97,6 +103,9 @@ class TQNetConfig(EncoderConfig):
         self.fusion_mlp_ratio = fusion_mlp_ratio
         self.fusion_dropout = fusion_dropout
         self.pooling = pooling
+        self.lexical = lexical
+        self.lexical_buckets = lexical_buckets
+        self.lexical_share = lexical_share
         self._check_choice("fusion", "coordinated", "joint", "none")
         self._check_choice("pooling", "tokens", "per_modality", "first", "last")
         if fusion == "coordinated" and self.hidden_size % fusion_heads:

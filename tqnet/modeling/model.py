@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,9 +16,12 @@ from tqnet.modeling.configuration import TQNetConfig
 from tqnet.modeling.encoder import QuestionEncoder, TQNetOutput
 from tqnet.modeling.fusion import SDPA, CoordinatedFusion, masked_mean
 from tqnet.modeling.lengths import Lengths, partition
+from tqnet.modeling.lexical import LexicalReadout
 from tqnet.modeling.text_encoders import beside_words, halve_residuals, new_text_encoder, word_embeddings
 from tqnet.modeling.visual import VisualStream
 from tqnet.questions import Question
+
+log = logging.getLogger(__name__)
 
 #: Questions with figures to fit the visual projection to, and their batch size.
 SAMPLE, BATCH = 256, 8
@@ -52,6 +56,7 @@ class TQNetModel(QuestionEncoder):
             self.visual = VisualStream(config)
         if config.fusion == "coordinated":
             self.fusion = CoordinatedFusion(config)
+        self.readout = LexicalReadout(config) if config.lexical else None
         self.post_init()
 
     def get_input_embeddings(self) -> nn.Embedding:
@@ -59,6 +64,13 @@ class TQNetModel(QuestionEncoder):
 
     def set_input_embeddings(self, value: nn.Module) -> None:
         self.text.set_input_embeddings(value)
+
+    def resize_token_embeddings(self, *args: Any, **kwargs: Any) -> nn.Embedding:
+        """Change the vocabulary; a read-out, which knows the tokens of the old one, is dropped with a warning."""
+        if self.readout is not None:
+            log.warning("the read-out of the model is left out: it counts the tokens of another vocabulary")
+            self.readout, self.config.lexical = None, 0
+        return super().resize_token_embeddings(*args, **kwargs)
 
     def forward(
         self,
@@ -140,7 +152,7 @@ class TQNetModel(QuestionEncoder):
         padded = (lengths.text != width).any().item(), (lengths.figures != figures).any().item()
         text_mask, visual, visual_mask = mask[:, :width], *(x[:, : cells * figures] for x in (visual, visual_mask))
         text, tokens, joined = self.fused(input_ids[:, :width], text_mask, visual, visual_mask, padded)
-        pooled = self.pool(tokens, joined, width), self._text_vector(text, text_mask)
+        pooled = self.vector(tokens, joined, input_ids[:, :width]), self._text_vector(text, text_mask)
         if sides is None:
             return pooled
         words, sides = tokens[:, :width], sides[:, :width]
@@ -182,6 +194,11 @@ class TQNetModel(QuestionEncoder):
             return text, mask
         # Under autocast the streams may differ in dtype.
         return torch.cat([text, visual.to(text.dtype)], 1), torch.cat([mask, visual_mask], 1)
+
+    def vector(self, tokens: Tensor, mask: Tensor, input_ids: Tensor) -> Tensor:
+        """Return questions' vectors [b, h] from fused tokens [b, t + v, h], their mask and the token ids [b, t]."""
+        pooled = self.pool(tokens, mask, input_ids.shape[1])
+        return pooled if self.readout is None else self.readout(pooled, input_ids, mask[:, : input_ids.shape[1]])
 
     def pool(self, tokens: Tensor, mask: Tensor, text_length: int) -> Tensor:
         """Pool tokens [b, t + v, h], the first ``text_length`` of them text, into vectors [b, h]."""

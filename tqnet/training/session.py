@@ -7,7 +7,7 @@ import logging
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 
@@ -356,17 +356,18 @@ def similar_questions(bank: QuestionBank, data: DataConfig) -> Similarity:
 class ValidationPrecision:
     """P@5 of a model on ``valid``, searched among its questions and ``data.distractors`` from ``train``."""
 
-    def __init__(self, model: QuestionEncoder, bank: QuestionBank, similarity: Similarity, precision: str):
-        self.model, self.bank, self.similarity, self.precision = model, bank, similarity, precision
+    def __init__(self, encode: Callable[[QuestionBank], np.ndarray], bank: QuestionBank, similarity: Similarity):
+        self.encode, self.bank, self.similarity = encode, bank, similarity
 
     def __call__(self) -> dict[str, float]:
-        vectors = self.model.encode(self.bank, device=self.model.device, precision=self.precision)
-        result = evaluate_similar(vectors, self.bank, self.similarity, split="valid", parts=False)
+        result = evaluate_similar(self.encode(self.bank), self.bank, self.similarity, split="valid", parts=False)
         return {VALID: float(result.overall.precision.mean())}
 
 
-def validation(config: RecipeConfig, model: QuestionEncoder) -> ValidationPrecision | None:
-    """Build the score that chooses the best state, never a contrastive loss.
+def validation(
+    config: RecipeConfig, model: QuestionEncoder, encode: Callable[[QuestionBank], np.ndarray] | None = None
+) -> ValidationPrecision | None:
+    """Build the score that chooses the best state, never a contrastive loss; ``encode`` replaces the model's own.
 
     Return None, with a log line, if no validation question has five similar ones.
     """
@@ -378,6 +379,7 @@ def validation(config: RecipeConfig, model: QuestionEncoder) -> ValidationPrecis
         bank = whole.select(np.concatenate([valid, drawn]))
         similarity = similar_questions(bank, config.data)
         if any(len(similarity.neighbours(i)) >= 5 for i in range(len(valid))):
-            return ValidationPrecision(model, bank, similarity, precision(config.run.precision))
+            whole_model = partial(model.encode, device=model.device, precision=precision(config.run.precision))
+            return ValidationPrecision(encode or whole_model, bank, similarity)
     log.info("no question of split 'valid' has five similar ones: the last state is kept, not the best")
     return None

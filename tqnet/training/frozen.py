@@ -1,0 +1,102 @@
+"""Train the read-out of a frozen encoder, which encodes every question once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from tqnet.config import ConfigError
+from tqnet.libraries import precision
+from tqnet.modeling.encoder import QuestionEncoder, TQNetOutput
+from tqnet.modeling.lexical import LexicalReadout
+from tqnet.modeling.model import TQNetModel
+from tqnet.modeling.processor import TQNetProcessor
+from tqnet.questions import QuestionBank
+from tqnet.training.config import RunConfig
+from tqnet.training.data import Batch, Item, QuestionViews
+
+#: Width of the terms beside the vector.
+WIDTH = 256
+
+#: Questions whose terms are summed at a time.
+_CHUNK = 256
+
+
+class FrozenEncoder(nn.Module):
+    """A new linear read-out (`LexicalReadout`) of a model's vectors and the questions' terms, the only part to train.
+
+    Args:
+        model: Keeps the read-out; a former one is dropped.
+        bank: Fits the terms.
+        share: Weight of the terms beside the vector.
+
+    Raises:
+        ConfigError: The model is no TQ-Net.
+    """
+
+    def __init__(self, model: QuestionEncoder, bank: QuestionBank, share: float, run: RunConfig):
+        super().__init__()
+        if not isinstance(model, TQNetModel):
+            raise ConfigError(f"frozen: reads out a tqnet, not a {model.config.model_type}")
+        self._whole, self.run = (model,), run  # in a tuple: no part of what is trained
+        config: Any = model.config
+        config.lexical, config.lexical_share = WIDTH, share
+        self.config, self.readout = config, LexicalReadout(config)
+        self.readout.fit(_token_ids(model, bank), model.processor.tokenizer, run.seed)
+        self.readout.terms.requires_grad_(False)
+        self._validation: dict[str, Tensor] = {}
+
+    def forward(self, features: Tensor) -> TQNetOutput:
+        """Read vectors [b, h] out of :meth:`features`."""
+        return TQNetOutput(embedding=self.readout.linear(features))
+
+    def views(self, bank: QuestionBank) -> FrozenViews:
+        """Encode ``bank`` for training."""
+        (model,) = self._whole
+        return FrozenViews(bank, model.processor, self.run.seed, self.features(bank))
+
+    @torch.no_grad()
+    def encode(self, bank: QuestionBank) -> np.ndarray:
+        """Return the vectors of ``bank``, which is encoded once for all states of the read-out."""
+        if bank.fingerprint not in self._validation:
+            self._validation[bank.fingerprint] = self.features(bank)
+        features = self._validation[bank.fingerprint].to(self.readout.linear.weight.device)
+        return self.readout.linear(features).float().cpu().numpy()
+
+    @torch.no_grad()
+    def features(self, bank: QuestionBank) -> Tensor:
+        """Encode ``bank`` into what the linear map reads, [questions, width], on the host."""
+        (model,) = self._whole
+        model.readout = None
+        vectors = torch.from_numpy(model.encode(bank, precision=precision(self.run.precision)))
+        model.readout = self.readout
+        ids, device = _token_ids(model, bank), self.readout.linear.weight.device
+        parts = []
+        for start in range(0, len(bank), _CHUNK):
+            packed = model.processor.pack_text(ids[start : start + _CHUNK])
+            rows = vectors[start : start + _CHUNK], packed["input_ids"], packed["attention_mask"]
+            parts.append(self.readout.features(*(tensor.to(device) for tensor in rows)).cpu())
+        return torch.cat(parts)
+
+
+def _token_ids(model: QuestionEncoder, bank: QuestionBank) -> list[list[int]]:
+    return model.processor.tokenize([question.content for question in bank.partial("stem", "options")])
+
+
+class FrozenViews(QuestionViews):
+    """Training questions as ``features`` [questions, width] of a frozen encoder."""
+
+    def __init__(self, bank: QuestionBank, processor: TQNetProcessor, seed: int, features: Tensor):
+        super().__init__(bank, processor, seed)
+        self.features = features
+
+    def __getitem__(self, item: Item) -> Any:
+        return item
+
+    def collate(self, rows: list[Any]) -> Batch:
+        """Return the features of the items."""
+        index = torch.tensor([question for _, question, _ in rows])
+        return Batch(index, [{"features": self.features[index]}])
