@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
+import torch
 from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -46,6 +47,9 @@ class SolverConfig(RecipeConfig):
     run: RunConfig = section(RunConfig, out="runs/solver")
     alpha: NonNegative = 0.0
     """Weight of the contrastive loss (Eq. 4), 5 in the paper; 0 trains on equations alone."""
+    equation_loss: Literal["sum", "mean"] = "sum"
+    """Loss of an equation: the sum over its tokens, as in Eq. 3, or their mean, as in the authors' code, beside
+    which the contrast weighs more."""
     ramp: Share = 0.1
     """Share of the steps in which alpha rises from 0, since a random decoder has no patterns yet."""
     margin: Annotated[float, Field(ge=0, le=2)] = 0.2
@@ -123,7 +127,9 @@ def loss_of(
     Averaged by DDP, means over a process's problems equal the mean over the whole batch, since all processes have as
     many problems and triples.
 
-    NOTE: the paper sums over the problems of a batch (Eq. 3); the mean does not depend on their number.
+    NOTE: the paper sums over a batch's problems (Eq. 3) and triples, one for three problems; the mean over problems,
+    which does not depend on their number, stands beside a third of the mean over triples. The authors' code adds alpha
+    times the whole mean to a mean over tokens (``equation_loss=mean``).
 
     Args:
         solver: A `WordProblemSolver`, possibly wrapped by DDP.
@@ -132,12 +138,17 @@ def loss_of(
     """
     extras = dict(batch.extras)
     equal, nodes = extras.pop("equal"), extras.pop("nodes", None)
-    log_probability, goals, subtrees = solver(equal, TreeBatch(**extras), **batch.inputs)
+    trees = TreeBatch(**extras)
+    log_probability, goals, subtrees = solver(equal, trees, **batch.inputs)
+    if config.equation_loss == "mean":
+        ones = torch.ones_like(trees.problem, dtype=log_probability.dtype)
+        log_probability = log_probability / torch.zeros_like(log_probability).index_add(0, trees.problem, ones)
     loss = -log_probability.mean()
     logged = {"equation": loss.detach()}
     if nodes is not None:
         contrastive = contrast(goals if config.contrast_at == "goal" else subtrees, nodes, config.margin)
-        loss = loss + rising * config.alpha * contrastive
+        share = 1 / 3 if config.equation_loss == "sum" else 1
+        loss = loss + rising * config.alpha * share * contrastive
         logged["contrastive"] = contrastive.detach()
     return loss, logged
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from finetune.solver import SolverConfig, main
+from finetune.solver import SolverConfig, loss_of, main
 from tests.word_problems import settings_of, write_problems
 from tqnet.config import load_config
 from tqnet.modeling.build import build_model
@@ -19,6 +19,7 @@ from tqnet.solver.decoder import TreeBatch
 from tqnet.solver.model import WordProblemSolver, load_solver
 from tqnet.solver.problems import Alphabet, read_problem
 from tqnet.text.equations import OPERATORS, ends
+from tqnet.training.data import Batch
 
 TEXTS = ["Tom has 3 pens and buys 5 more.", "There are 12 cakes for 4 boys.", "A box of 6 pens costs 2 yuan, 7 boxes?"]
 EQUATIONS = ["3+5", "12/4", "(6-2)*7/6"]
@@ -72,6 +73,27 @@ def test_all_trees_at_once_are_each_tree_by_a_stack(solver: WordProblemSolver) -
         node += len(of)
 
 
+@pytest.mark.parametrize("equation_loss", ["sum", "mean"])
+def test_contrast_weighs_beside_equations_as_in_the_paper_or_its_code(
+    equation_loss: str, solver: WordProblemSolver
+) -> None:
+    problems = [read_problem(text, equation, solver.alphabet) for text, equation in zip(TEXTS, EQUATIONS, strict=True)]
+    places = [[solver.alphabet.place(token) for token in problem.equation] for problem in problems]
+    trees = TreeBatch.from_equations([problem.equation for problem in problems], places)
+    equal, nodes = solver.equal_numbers([problem.values for problem in problems]), torch.tensor([[0, 3, 6]])
+    extras = {**trees.tensors(), "equal": equal, "nodes": nodes}
+    batch = Batch(torch.arange(3), [_packed(solver, TEXTS)], extras)
+    config = load_config(SolverConfig, [], ["data.bank=x", "alpha=5", "margin=2", f"equation_loss={equation_loss}"])
+    loss, logged = loss_of(config, solver, batch)
+    scores, hinge = solver(equal, trees, **_packed(solver, TEXTS))[0], logged["contrastive"]
+    assert hinge > 0
+    if equation_loss == "sum":
+        torch.testing.assert_close(3 * loss, -scores.sum() + 5 * hinge)
+    else:
+        lengths = torch.tensor([len(problem.equation) for problem in problems])
+        torch.testing.assert_close(loss, -(scores / lengths).mean() + 5 * hinge)
+
+
 def test_beams_as_wide_as_all_trees_find_the_likeliest(solver: WordProblemSolver) -> None:
     text = [TEXTS[0]]
     leaves = ["1", "n1", "n2"]
@@ -101,7 +123,7 @@ def test_batches_do_not_mix(solver: WordProblemSolver, tmp_path: Path) -> None:
 def test_two_stages_solve_generated_problems(tmp_path: Path) -> None:
     write_problems(tmp_path / "bank.jsonl")
     settings = settings_of(tmp_path / "bank.jsonl")
-    first = main(load_config(SolverConfig, [], [*settings, f"run.out={tmp_path / 'one'}", "alpha=1", "pairs=2"]))
+    first = main(load_config(SolverConfig, [], [*settings, f"run.out={tmp_path / 'one'}", "alpha=3", "pairs=2"]))
     second = [setting for setting in settings if not setting.startswith("model.")]
     second += [f"run.out={tmp_path / 'two'}", f"model.start={first}", "run.epochs=10", "optim.schedule=linear"]
     solver = load_solver(main(load_config(SolverConfig, [], second)))
