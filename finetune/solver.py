@@ -12,6 +12,7 @@ contrast. The bank's questions need a field ``equation``.
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -30,6 +31,7 @@ from tqnet.questions import QuestionBank
 from tqnet.solver.data import Triples, ValidationAnswers, WordProblems, learn_alphabet, solvable
 from tqnet.solver.decoder import TreeBatch
 from tqnet.solver.model import BEAMS, MOST_TOKENS, WordProblemSolver, is_solver, load_solver
+from tqnet.text.equations import commutative
 from tqnet.training import session
 from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
 from tqnet.training.data import Batch
@@ -50,6 +52,8 @@ class SolverConfig(RecipeConfig):
     equation_loss: Literal["sum", "mean"] = "sum"
     """Loss of an equation: the sum over its tokens, as in Eq. 3, or their mean, as in the authors' code, beside
     which the contrast weighs more."""
+    commutative: bool = False
+    """Learn one form of each equation, whatever the order of what it adds or multiplies."""
     ramp: Share = 0.1
     """Share of the steps in which alpha rises from 0, since a random decoder has no patterns yet."""
     margin: Annotated[float, Field(ge=0, le=2)] = 0.2
@@ -158,6 +162,8 @@ def main(config: SolverConfig) -> Path:
     bank = session.training_questions(config.data, pretraining=False)
     solver = build(config, bank).to(accelerator.device)
     rows, problems = solvable(bank, solver, config.most_tokens)
+    if config.commutative:
+        problems = [replace(problem, equation=commutative(problem.equation)) for problem in problems]
     bank = bank.select(np.array(rows))
     triples = triples_of(config, bank, [problem.equation for problem in problems])
     anchors = np.repeat(triples.problems, config.pairs).tolist() if triples else []

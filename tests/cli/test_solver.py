@@ -87,16 +87,23 @@ def test_problems_without_an_answer(
     assert (json.loads(line)["value"], json.loads(line)["fault"]) == (None, fault)
 
 
-def _always(monkeypatch: pytest.MonkeyPatch, equation: str) -> None:
-    """Let every search end with this equation alone."""
+def _always(monkeypatch: pytest.MonkeyPatch, *equations: str, odds: tuple[float, ...] = (1.0,)) -> None:
+    """Let every search end with these equations alone, which are equally long."""
     alphabet = Alphabet(("1",))
 
     def found(decoder: object, source: Any, beams: int, most: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        row = torch.tensor([alphabet.place(token) for token in equation.split()])
-        problems = len(source.root)
-        return row.expand(problems, 1, -1), torch.full((problems, 1), len(row)), torch.zeros(problems, 1)
+        rows = torch.tensor([[alphabet.place(token) for token in equation.split()] for equation in equations])
+        shape = (len(source.root), len(rows))
+        return rows.expand(*shape[:1], -1, -1), torch.full(shape, rows.shape[1]), torch.tensor(odds).log().expand(shape)
 
     monkeypatch.setattr("tqnet.solver.model.beam_search", found)
+
+
+def test_equations_of_one_value_support_one_another(model: Path, tqnet: Tqnet, monkeypatch: pytest.MonkeyPatch) -> None:
+    _always(monkeypatch, "- n1 n2", "+ n2 n1", "+ n1 n2", odds=(0.4, 0.3, 0.2))
+    (line,) = tqnet("solve", "Tom has 3 pens and buys 5 more.", "--model", model, *FP32, "--json").splitlines()
+    solution = json.loads(line)
+    assert (solution["value"], solution["equation"], solution["probability"]) == (8, "n2 + n1", 0.5)
 
 
 def test_a_model_that_is_no_solver(tmp_path: Path, tqnet: Tqnet) -> None:

@@ -123,7 +123,11 @@ def test_batches_do_not_mix(solver: WordProblemSolver, tmp_path: Path) -> None:
 def test_two_stages_solve_generated_problems(tmp_path: Path) -> None:
     write_problems(tmp_path / "bank.jsonl")
     settings = settings_of(tmp_path / "bank.jsonl")
-    first = main(load_config(SolverConfig, [], [*settings, f"run.out={tmp_path / 'one'}", "alpha=3", "pairs=2"]))
+    first = main(
+        load_config(
+            SolverConfig, [], [*settings, f"run.out={tmp_path / 'one'}", "alpha=3", "pairs=2", "commutative=true"]
+        )
+    )
     second = [setting for setting in settings if not setting.startswith("model.")]
     second += [f"run.out={tmp_path / 'two'}", f"model.start={first}", "run.epochs=10", "optim.schedule=linear"]
     solver = load_solver(main(load_config(SolverConfig, [], second)))

@@ -40,7 +40,7 @@ class Solution:
         numbers: Values of the text's numbers, n1 first.
         equation: In prefix order; empty if the text has no number.
         value: The equation's value, if any.
-        probability: The solver's probability of the equation.
+        probability: The solver's probability of the value: the sum over all equations of the beam that have it.
         fault: Why there is no value.
     """
 
@@ -130,9 +130,10 @@ class WordProblemSolver(nn.Module):
         precision: str = "fp32",
         show_progress: bool = False,
     ) -> list[Solution]:
-        """Find each problem's most probable equation with a value, or say why there is none.
+        """Find each problem's most probable value and an equation of it, or say why there is none.
 
-        NOTE: the paper takes the beam's most likely equation; here those that divide by zero are skipped.
+        NOTE: the paper takes the beam's most likely equation. Here those that divide by zero are skipped, and equations
+        of one value, such as n1 + n2 and n2 + n1, support one another.
         """
         texts = [as_question(question).content for question in questions]
         was_training, device = self.training, self.number_ids.device
@@ -160,6 +161,7 @@ class WordProblemSolver(nn.Module):
     ) -> Solution:
         if not values:
             return Solution(values, fault="the text has no number")
+        by_value: dict[Fraction, Solution] = {}
         faults: list[Solution] = []
         for row, length, score in zip(tokens, lengths, scores, strict=True):
             if score == float("-inf"):
@@ -167,10 +169,13 @@ class WordProblemSolver(nn.Module):
             equation = tuple(self.alphabet.token(place) for place in row[:length])
             probability = float(torch.tensor(score).exp())
             try:
-                return Solution(values, equation, evaluate(equation, named(values)), probability)
+                value = evaluate(equation, named(values))
             except EquationError as error:
                 faults.append(Solution(values, equation, None, probability, str(error)))
-        return faults[0]
+                continue
+            likelier = by_value.setdefault(value, Solution(values, equation, value))
+            by_value[value] = dataclasses.replace(likelier, probability=likelier.probability + probability)
+        return max(by_value.values(), key=lambda solution: solution.probability) if by_value else faults[0]
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
         """Write encoder, processor and decoder."""
