@@ -42,6 +42,18 @@ def test_a_stream_without_a_rate_is_left_alone(tiny_model: TQNetModel) -> None:
     assert frozen == {f"visual.backbone.{name}" for name, _ in tiny_model.visual.backbone.named_parameters()}
 
 
+def test_the_last_layers_of_the_text_encoder_alone(build_tiny: Callable[..., TQNetModel]) -> None:
+    model = build_tiny(visual=None, fusion="none", scratch_layers=3)
+    freeze_streams(model, OptimConfig(text_layers=2))
+    trained = {name for name, parameter in model.named_parameters() if parameter.requires_grad}
+    layers = model.text.encoder.layer
+    assert trained == {
+        f"text.encoder.layer.{place}.{name}" for place in (1, 2) for name, _ in layers[place].named_parameters()
+    }
+    with pytest.raises(ConfigError, match="text_layers: 4, but the text encoder has 3"):
+        freeze_streams(model, OptimConfig(text_layers=4))
+
+
 @pytest.mark.parametrize(
     ("schedule", "expected"),
     [

@@ -11,6 +11,7 @@ from torch.optim.lr_scheduler import LambdaLR
 
 from tqnet.config import ConfigError
 from tqnet.modeling.encoder import QuestionEncoder
+from tqnet.modeling.model import TQNetModel
 from tqnet.modeling.visual import freeze_batchnorm, is_untrained
 from tqnet.training.config import OptimConfig
 
@@ -24,12 +25,13 @@ def _stream(name: str) -> str:
 
 
 def freeze_streams(model: QuestionEncoder, config: OptimConfig) -> None:
-    """Freeze streams with a rate of 0: no gradients, no updates of statistics.
+    """Freeze streams with a rate of 0, and the text encoder below its last ``text_layers``: no gradients, no updates of
+    statistics.
 
     Call it before the model is copied.
 
     Raises:
-        ConfigError: The visual stream would be frozen at random weights.
+        ConfigError: The visual stream would be frozen at random weights, or the text encoder has fewer layers.
     """
     if config.visual_lr == 0 and model.config.reads_images:
         if is_untrained(model):
@@ -43,6 +45,21 @@ def freeze_streams(model: QuestionEncoder, config: OptimConfig) -> None:
         raise ConfigError("optim.text_lr: 0 leaves the adapters of model.lora as they are")
     for name, parameter in model.named_parameters():
         if rates.get(_stream(name)) == 0:
+            parameter.requires_grad_(False)
+    if config.text_layers:
+        _freeze_below(model, config.text_layers)
+
+
+def _freeze_below(model: QuestionEncoder, count: int) -> None:
+    text = model.text if isinstance(model, TQNetModel) else None
+    layers = (
+        max((part for part in text.modules() if isinstance(part, nn.ModuleList)), key=len, default=()) if text else ()
+    )
+    if text is None or len(layers) < count:
+        raise ConfigError(f"optim.text_layers: {count}, but the text encoder has {len(layers)}")
+    kept = {id(parameter) for layer in layers[len(layers) - count :] for parameter in layer.parameters()}
+    for parameter in text.parameters():
+        if id(parameter) not in kept:
             parameter.requires_grad_(False)
 
 
