@@ -48,6 +48,9 @@ from tqnet.training.loop import TrainingLoop
 from tqnet.training.processes import gather_with_own_gradient
 from tqnet.training.sampler import GroupBatches
 
+#: The augmentation that changes nothing.
+UNCHANGED: dict[str, Any] = {"mask": 0.0, "window": 1.0, "images": "none"}
+
 
 @settings
 class SimilarConfig(RecipeConfig):
@@ -56,7 +59,7 @@ class SimilarConfig(RecipeConfig):
     optim: OptimConfig = section(OptimConfig, lr=3e-4, text_lr=5e-5)
     run: RunConfig = section(RunConfig, out="runs/similar")
     # The paper augments in pre-training only.
-    augment: AugmentConfig = section(AugmentConfig, mask=0.0, window=1.0, images="none")
+    augment: AugmentConfig = section(AugmentConfig, **UNCHANGED)
     objective: Literal["scl", "pair"] = "scl"
     """Loss: supervised contrastive (Eq. 3), or logistic on pairs."""
     bias: float | None = None
@@ -96,8 +99,9 @@ class SimilarConfig(RecipeConfig):
     def __post_init__(self) -> None:
         if self.matryoshka and (self.objective == "pair" or self.dimension):
             raise ConfigError("matryoshka: cuts the vector itself; objective=scl and dimension=0 contrast it")
-        if self.frozen and (self.chunk or self.dimension or self.augment.strategies or self.augment.mask):
-            raise ConfigError("frozen: encodes each question once, without chunk, dimension and augment")
+        augmented = self.augment != AugmentConfig(**UNCHANGED)
+        if self.frozen and (augmented or self.chunk or self.dimension or self.optim.text_layers or self.model.lora):
+            raise ConfigError("frozen: without chunk, dimension, augment, optim.text_layers and model.lora")
 
 
 class SimilarityModel(nn.Module):
@@ -124,6 +128,16 @@ class SimilarityModel(nn.Module):
         return [rows[part] for rows in chunks for part in self.model.parts(lengths[rows])]
 
 
+def with_copies(similar: np.ndarray, hashes: Tensor) -> np.ndarray:
+    """Return bool [b, b], True for copies, by ``hashes`` [b] of their contents, of a question or of one similar to it.
+
+    Such questions, of other groups or none, are no negatives.
+    """
+    copies = same(hashes).numpy().astype(np.float32)
+    near = copies + similar @ copies
+    return near + near.T > 0
+
+
 def main(config: SimilarConfig) -> Path:
     accelerator = session.start(config.run)
     bank = session.training_questions(config.data, pretraining=False)
@@ -133,7 +147,7 @@ def main(config: SimilarConfig) -> Path:
 
     blocks = ConceptLabels.from_bank(bank, config.block_level) if config.block > 1 else None
     concepts = ConceptLabels.from_bank(bank, config.concept_level) if config.concept_weight else None
-    frozen = FrozenEncoder(model, bank, config.share, config.run) if config.frozen else None
+    frozen = FrozenEncoder(model, bank, config.share, config.run, accelerator.device) if config.frozen else None
     hashes = session.content_hashes(bank, model.config.reads_images)["fused"]
     similarity_model = SimilarityModel(frozen or model, config)
     loop = TrainingLoop(
@@ -158,7 +172,7 @@ def main(config: SimilarConfig) -> Path:
     for batch in loop:
         features = gather_with_own_gradient(accelerator, loop.trained(**batch.inputs))
         matrix = similarity.matrix(batch.everywhere)
-        copies = same(hashes[batch.everywhere])  # of one text and figures under several ids: no negatives
+        copies = torch.from_numpy(with_copies(matrix, hashes[batch.everywhere]))
         similar, excluded = to_device(matrix, loop.device), to_device(copies, loop.device)
         contrast = partial(
             supervised_contrastive,

@@ -131,9 +131,9 @@ def loss_of(
     Averaged by DDP, means over a process's problems equal the mean over the whole batch, since all processes have as
     many problems and triples.
 
-    NOTE: the paper sums over a batch's problems (Eq. 3) and triples, one for three problems; the mean over problems,
-    which does not depend on their number, stands beside a third of the mean over triples. The authors' code adds alpha
-    times the whole mean to a mean over tokens (``equation_loss=mean``).
+    NOTE: the paper's loss of z triples is the sum over 3z problems plus alpha times the sum over z triples. Here it is
+    divided by 3z: mean over problems + alpha / 3 * mean over triples. The authors' code computes mean over tokens +
+    alpha * mean over triples (``equation_loss=mean``).
 
     Args:
         solver: A `WordProblemSolver`, possibly wrapped by DDP.

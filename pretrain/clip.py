@@ -80,7 +80,7 @@ def main(config: CLIPConfig) -> Path:
         raise ConfigError("model.visual: the model reads no figures, so there is nothing to contrast texts with")
     if model.config.fusion == "joint":  # its text embedding has seen the figures
         raise ConfigError("model.fusion: joint joins text and figures, which this recipe contrasts")
-    model.fusion.requires_grad_(False)
+    model.freeze_vector()
 
     encoder = CrossModalEncoder(model, config.dimension, config.temperature)
     loop = TrainingLoop(

@@ -71,8 +71,8 @@ def main(config: MoCoConfig) -> Path:
         if model.config.fusion == "joint":  # its text embedding has seen the figures
             raise ConfigError(f"mode: {config.mode} contrasts text and figures apart, which model.fusion=joint joins")
         check_queue(config.queue, sum(map(bool, bank.column("images"))), "training questions with a figure")
-    if "fused" not in streams and model.config.fusion == "coordinated":
-        model.fusion.requires_grad_(False)  # not used here; a later stage trains it
+    if "fused" not in streams:
+        model.freeze_vector()  # a later stage trains it
     if accelerator.num_processes == 1 and model.config.reads_images:
         split_batchnorm(model.visual, config.bn_splits)
     widths = train_widths(model, config.matryoshka)

@@ -91,13 +91,33 @@ def test_parallel_conditions(text: str, groups: list[list[str]]) -> None:
         ("Find the slope at $1$. Give the tangent at $2$.", [["Find the slope at $1$", "Give the tangent at $2$"]]),
         ("Find the slope at $1$. Then give its root.", [["Find the slope at $1$"]]),
         ("$f(x)=$ ____\n$g(x)=$ ____\nis the answer.", [["$f(x)=$ ____", "$g(x)=$ ____\nis the answer"]]),
-        ("Let $n=3$. (a) Find $n^2$. (b) Find $n^3$.", [["$n=3$"], ["Find $n^2$", "Find $n^3$."]]),
+        ("Let $n=3$. (a) Find $n^2$. (b) Find $n^3$.", [["$n=3$"], ["Find $n^2$", "Find $n^3$"]]),
         ("(a) Find $n^2$. (b) Use part (a).", [["Find $n^2$"]]),
         ("Show it for $f(1)$ and $g(2)$.", []),  # no labels
     ],
 )
 def test_parallel_demands_fields_and_parts(text: str, groups: list[list[str]]) -> None:
     assert [[text[clause.start : clause.end] for clause in group] for group in parallel_clauses(text)] == groups
+
+
+@pytest.mark.parametrize(
+    ("text", "shuffled"),
+    [
+        ("What is $a$? Give $b$ to 2 places.", "Give $b$ to 2 places. What is $a$?"),
+        ("1. Solve $x+1=2$. 2. Solve $x+3=4$.", "1. Solve $x+3=4$. 2. Solve $x+1=2$."),
+        ("(a) Find $a$. (b) What is $b$?", "(a) What is $b$? (b) Find $a$."),
+        ("（1）求$a$的值；（2）求$b$的值。", "（1）求$b$的值；（2）求$a$的值。"),
+        ("Of (1) $x=2$. (2) $x=6$. Which is odd?", "Of (1) $x=6$. (2) $x=2$. Which is odd?"),
+        ("下列：①$a>b$；②$c>d$。正确的有几个？", "下列：①$c>d$；②$a>b$。正确的有几个？"),
+        ("What is $a$? Name $b$", None),  # the question mark would stay behind
+        ("(a) Find the mean of $a$. (b) Find the median of it.", None),
+        ("(a) Find $a$. (b) Explain your answer to 1.", None),
+        ("Factor $x^2-1$. Solve the equation from your factors.", None),
+        ("Find the area of $A$. Round the area of $B$ to 2 places.", None),
+    ],
+)
+def test_marks_fit_what_is_shuffled(text: str, shuffled: str | None) -> None:
+    assert shuffle_clauses(Question(id="q", stem=text), np.random.default_rng(0)).stem == (shuffled or text)
 
 
 def test_what_asks_stays_last() -> None:

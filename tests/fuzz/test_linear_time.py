@@ -19,7 +19,7 @@ _PLAIN, _MIXED = 16, 8
 #: What once took quadratic or exponential time.
 _FELL = {
     "halves": [Kind("\n1. "), Kind("中文，")],
-    "augmentation": [Kind("\n"), Kind("a. ", "中")],
+    "augmentation": [Kind("\n"), Kind("a. ", "中"), Kind("_"), Kind("二")],
     "traits": [Kind(" ", "", "("), Kind("∠", "", "$", "$"), Kind("d/dx ", "", "$", "$")],
     "normal form": [Kind("½"), Kind("\\\\")],
     "typed formulas": [Kind("1/")],

@@ -71,9 +71,9 @@ def literal_supervised(
         pairs = [p for p in range(b) if similar[s, p]]
         others = {p: [o for o in range(b) if o not in (s, p)] for p in pairs}
         if denominator == "negatives":
-            others = {p: [o for o in of if not similar[s, o]] for p, of in others.items()}
+            others = {p: [o for o in rest if not similar[s, o]] for p, rest in others.items()}
         if excluded is not None:
-            others = {p: [o for o in of if similar[s, o] or not excluded[s, o]] for p, of in others.items()}
+            others = {p: [o for o in rest if similar[s, o] or not excluded[s, o]] for p, rest in others.items()}
         terms = [surprise(features[s], features[p], features[others[p]], temperature) for p in pairs]
         seeds += [mean(terms)] if terms else []
     return mean(seeds)

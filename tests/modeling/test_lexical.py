@@ -69,6 +69,13 @@ def test_a_read_out_is_saved_and_loaded(read_out: TQNetModel, tiny_bank: Questio
     np.testing.assert_array_equal(loaded.encode(tiny_bank, device="cpu"), read_out.encode(tiny_bank, device="cpu"))
 
 
+def test_a_read_out_in_bf16(read_out: TQNetModel) -> None:
+    batch = read_out.processor(["Find $x$."])
+    full = read_out(**batch).embedding
+    half = read_out.to(torch.bfloat16)(**batch).embedding
+    assert torch.cosine_similarity(full, half.float()).item() > 0.99
+
+
 def test_a_read_out_is_left_out_with_the_vocabulary_that_it_counts(
     read_out: TQNetModel, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -182,7 +182,7 @@ def test_quesco(golden: Callable[..., Any], train: Callable[..., Any], caplog: p
     run = golden("pretrain.quesco", "queue=64", "bn_splits=1")
     assert int(run.state["state"]["queue"]["valid"]) == 64
     unprojected = train("pretrain.quesco", *TEXT, "dimension=0", "queue=32", "run.max_steps=2")
-    assert "augmentation changes a share of questions of: swap " in caplog.text
+    assert "share of questions that augmentation changes: swap " in caplog.text
     for record in (record for record in (*run.records, *unprojected.records) if "loss" in record):
         # The loss is the sum of its ranks, 0 to L.
         assert record["loss"] == pytest.approx(sum(record[f"loss/rank {rank}"] for rank in range(4)), rel=1e-4)
@@ -304,6 +304,29 @@ def test_a_frozen_encoder_is_read_out(train: Callable[..., Any]) -> None:
     assert max(scores) > scores[0] + 0.03
     with pytest.raises(ConfigError, match="frozen"):
         train("finetune.similar", *settings, "chunk=4", out="refused")
+    with pytest.raises(ConfigError, match="random weights"):
+        train("finetune.similar", WHOLE_SAMPLE, "frozen=true", out="figures")
+
+
+def test_copies_of_a_similar_question_are_no_negatives() -> None:
+    pairs = np.zeros((4, 4), dtype=bool)
+    pairs[0, 1] = pairs[1, 0] = True
+    excluded = similar.with_copies(pairs, torch.tensor([5, 6, 5, 7]))  # 2 is a copy of 0
+    assert excluded[0, 2]
+    assert excluded[1, 2]
+    assert not excluded[3, :3].any()
+    assert (excluded == excluded.T).all()
+
+
+def test_momentum_contrast_after_a_read_out(train: Callable[..., Any]) -> None:
+    """It does not use the read-out, which stays as it is."""
+    start = train("finetune.similar", WHOLE_SAMPLE, *TEXT, "frozen=true", "run.max_steps=2", out="start")
+    settings = [f"model.start={start.out / 'model'}", "queue=32", "run.max_steps=2"]
+    run = train("pretrain.moco", WHOLE_SAMPLE, *settings)
+    before, after = (load_file(folder / "model" / "model.safetensors") for folder in (start.out, run.out))
+    changed = {name for name in before if not torch.equal(before[name], after[name])}
+    assert changed
+    assert not any(name.startswith("readout.") for name in changed)
 
 
 @pytest.mark.parametrize("objective", ["scl", "pair"])

@@ -52,6 +52,8 @@ def test_the_last_layers_of_the_text_encoder_alone(build_tiny: Callable[..., TQN
     }
     with pytest.raises(ConfigError, match="text_layers: 4, but the text encoder has 3"):
         freeze_streams(model, OptimConfig(text_layers=4))
+    with pytest.raises(ConfigError, match="text_lr=0"):
+        freeze_streams(model, OptimConfig(text_layers=2, text_lr=0))
 
 
 @pytest.mark.parametrize(

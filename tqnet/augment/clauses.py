@@ -26,10 +26,10 @@ from tqnet.text.sentences import CLAUSE_ENDS, SENTENCE_ENDS, cuts
 
 #: Before each part of a question: (a), 2., ③.
 _LABEL = re.compile(
-    r"(?:(?:^|\n|[.?!]\s)[^\S\n]*(?:\(?\d{1,2}[.)]|\(?[a-e]\))\s|[①-⑨]|[（(][1-9][)）])\s*", re.IGNORECASE
+    r"(?:(?:^|\n|(?<=[.?!;。；])\s)[^\S\n]*(?:\(?\d{1,2}[.)]|\(?[a-e]\))\s|[①-⑨]|[（(][1-9][)）])\s*", re.IGNORECASE
 )
 #: The end of a line with a blank, unless the next line goes on.
-_FIELD_END = re.compile(r"_{2,}[^\n_]*(?P<line>\n)(?!\s*(?:[a-z]|$))")
+_FIELD_END = re.compile(r"(?<!_)_{2,}+[^\n_]*+(?P<line>\n)(?!\s*(?:[a-z]|$))")
 #: Before a further clause of a sentence: "Find $x$ if $y=1$ and $z=2$".
 _JOINT = re.compile(r"(?<![,;\s])\s+(?:and|if|when|where|(?:given|knowing|such)\s+that)\s|且")
 _CLAUSE_ENDS = re.compile(rf"{CLAUSE_ENDS.pattern}|{_JOINT.pattern}")
@@ -44,6 +44,9 @@ _OPENING = re.compile(
     re.IGNORECASE,
 )
 _CHINESE = re.compile(r"[\u3400-\u9fff，；。！？．]")
+_QUESTION_MARKS = ("?", "？")
+#: Behind a labelled part.
+_MARKS = (*_QUESTION_MARKS, *".;。；")
 
 _BLANK = re.compile(r"_{2,}|\\uline|\\underline|（[\s~]*）|\(\s*\)")
 #: Anywhere in a clause.
@@ -63,7 +66,7 @@ _DEMANDS = re.compile(
 )
 _QUANTITY = re.compile(
     rf"\d|\b(?:{'|'.join(CARDINALS[2:])}|half|twice)\b"
-    r"|[二两三四五六七八九十百半]+(?=[个只支本元人天年月日周时米千克吨辆张块棵条箱袋筐件套次层排倍])",
+    r"|(?<![二两三四五六七八九十百半])[二两三四五六七八九十百半]++(?=[个只支本元人天年月日周时米千克吨辆张块棵条箱袋筐件套次层排倍])",
     re.IGNORECASE,
 )
 _RELATION = re.compile(
@@ -86,7 +89,10 @@ _DEPENDS = re.compile(
     re.IGNORECASE,
 )
 _LEADS_ON = re.compile(r"[中时后前里内间]$")
-_POINTS_BACK = re.compile(r"\b(?:he|she|him|her|his|them|they|their|it|its)\b", re.IGNORECASE)
+_POINTS_BACK = re.compile(
+    r"\b(?:he|she|him|her|his|them|they|their|it|its|hence|the results?|answers? to)\b", re.IGNORECASE
+)
+_POINTS_TO_ANSWER = re.compile(r"\b(?:your|rounded|round)\b", re.IGNORECASE)
 _POINTS_TO_PART = re.compile(
     r"\b(?:parts?|previous|above|earlier|preceding)\b|[（(][1-9a-e][)）]|上述|上题", re.IGNORECASE
 )
@@ -114,11 +120,12 @@ class Level(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """``text[start:end]``, without its opening, and the separator before its repetition."""
+    """``text[start:end]``, without its opening, the mark behind it, and the separator before its repetition."""
 
     start: int
     end: int
     kind: Kind | None
+    mark: str = ""
     separator: str = ""
     level: Level = Level.CLAUSE
 
@@ -126,18 +133,23 @@ class Clause:
 def shuffle_clauses(question: Question, rng: np.random.Generator) -> Question:
     """Shuffle one group of parallel clauses."""
     stem = question.stem
-    groups = [group for group in parallel_clauses(stem) if len({stem[slot.start : slot.end] for slot in group}) > 1]
+    movable = map(_movable, parallel_clauses(stem))
+    groups = [spans for spans in movable if len({stem[start:end] for start, end in spans}) > 1]
     if not groups:
         return question
-    group = groups[rng.integers(len(groups))]
-    order = rng.permutation(len(group))
-    if (order == np.arange(len(group))).all():
+    spans = groups[rng.integers(len(groups))]
+    order = rng.permutation(len(spans))
+    if (order == np.arange(len(spans))).all():
         order = np.roll(order, 1)
-    changes = {
-        (slot.start, slot.end): stem[group[other].start : group[other].end]
-        for slot, other in zip(group, order, strict=True)
-    }
-    return replace(question, stem=edit(stem, changes))
+    others = (stem[slice(*spans[other])] for other in order)
+    return replace(question, stem=edit(stem, dict(zip(spans, others, strict=True))))
+
+
+def _movable(group: Sequence[Clause]) -> list[Span]:
+    """Return the spans of clauses that may change places; marks stay where they are, except beside question marks."""
+    if not any(clause.mark in _QUESTION_MARKS for clause in group):
+        return [_span(clause) for clause in group]
+    return [(clause.start, clause.end + 1) for clause in group] if all(clause.mark for clause in group) else []
 
 
 def repeat_clause(question: Question, rng: np.random.Generator) -> Question:
@@ -169,10 +181,7 @@ def parallel_clauses(text: str) -> list[list[Clause]]:
     levels = [*(_clauses(text, sentence) for sentence in sentences), sentences]
     if not labels and all(clause.kind in (Kind.CONDITION, None) for level in levels for clause in level):
         levels[-2:] = [_asking_last(level) for level in levels[-2:]]
-    bodies = [_trimmed(text, label.end(), end) for label, end in zip(labels, starts[1:], strict=True)]
-    parts = [
-        Clause(*body, Kind.FIELD if _BLANK.search(text, *body) else Kind.DEMAND, level=Level.PART) for body in bodies
-    ]
+    parts = list(_parts(text, [(label.end(), end) for label, end in zip(labels, starts[1:], strict=True)]))
     return [group for level in (*levels, parts) for group in _side_by_side(text, level)]
 
 
@@ -205,14 +214,16 @@ def _look_alike(text: str, first: Clause, second: Clause) -> bool:
 
 def _depends(text: str, clause: Clause) -> bool:
     """Return whether a clause needs what is said before or after it."""
+    span = _span(clause)
+    if _DEPENDS.match(text, *span) or _LEADS_ON.search(text[clause.start : clause.end]):
+        return True
+    if clause.level is Level.CLAUSE:
+        return False
     if clause.level is Level.PART:
-        return _POINTS_TO_PART.search(text, clause.start, clause.end) is not None
-    points_back = clause.level is Level.SENTENCE and (
-        text[clause.start].islower() or _POINTS_BACK.search(text, *_span(clause))
-    )
-    return bool(
-        points_back or _DEPENDS.match(text, *_span(clause)) or _LEADS_ON.search(text[clause.start : clause.end])
-    )
+        beyond = _POINTS_TO_PART.search(text, *span) is not None
+    else:
+        beyond = text[clause.start].islower() or _POINTS_TO_ANSWER.search(text, *span) is not None
+    return beyond or _POINTS_BACK.search(text, *span) is not None
 
 
 def _is_list(text: str, first: Clause, second: Clause) -> bool:
@@ -234,8 +245,11 @@ def _sentences(text: str, end: int) -> Iterator[Clause]:
     """Split ``text[:end]`` into sentences and lines with blanks."""
     lines = [field.span("line") for field in _FIELD_END.finditer(text, 0, end)]
     for start, cut, mark in _between(text, 0, end, sorted({*cuts(text, 0, end, _SENTENCE_ENDS), *lines})):
-        kind = Kind.DEMAND if text[cut - 1] in "?？" else _kind(text, start, cut, Level.SENTENCE)
-        yield Clause(start, cut, kind, _separator(text, mark, "。" if _is_chinese(text) else "."), Level.SENTENCE)
+        mark = text[cut - 1] if text[cut - 1] in _QUESTION_MARKS else mark
+        cut -= mark in _QUESTION_MARKS
+        kind = Kind.DEMAND if mark in _QUESTION_MARKS else _kind(text, start, cut, Level.SENTENCE)
+        separator = _separator(mark, "。" if _is_chinese(text) else ".")
+        yield Clause(start, cut, kind, mark.strip(), separator, Level.SENTENCE)
 
 
 def _clauses(text: str, sentence: Clause) -> list[Clause]:
@@ -245,18 +259,32 @@ def _clauses(text: str, sentence: Clause) -> list[Clause]:
     return [] if is_whole else clauses
 
 
+def _parts(text: str, spans: Sequence[Span]) -> Iterator[Clause]:
+    """Read labelled parts, the last of them with no more sentences than the longest of the others."""
+    longest = 0
+    for place, (start, end) in enumerate(spans):
+        ends = [cut for cut, after in cuts(text, start, end, _SENTENCE_ENDS) if text[after:end].strip()]
+        if place == len(spans) - 1 and len(ends) > longest:
+            end = ends[longest] + 1
+        longest = max(longest, len(ends))
+        first, last = _trimmed(text, start, end)
+        mark = text[last - 1 : last] if text[last - 1 : last] in _MARKS else ""
+        last -= len(mark)
+        kind = Kind.FIELD if _BLANK.search(text, first, last) else Kind.DEMAND
+        yield Clause(first, last, kind, mark, level=Level.PART)
+
+
 def _joined(text: str, sentence: Clause) -> Iterator[Clause]:
     comma = "，" if _is_chinese(text) else ","
-    end = sentence.end - (text[sentence.end - 1] in "?？")
     before, joint, phrase = None, "", None
-    for start, cut, mark in _between(text, sentence.start, end, cuts(text, sentence.start, end, _CLAUSE_ENDS)):
+    for start, cut, mark in _between(text, *_span(sentence), cuts(text, *_span(sentence), _CLAUSE_ENDS)):
         kind = _kind(text, start, cut)
         start, phrase = start if phrase is None else phrase, None
         if kind is None and mark.strip() in _AND:
             phrase = start  # "the sum of a and b": it goes on
             continue
         is_subordinate = _JOINT.fullmatch(mark) and mark.strip() not in _AND
-        clause = Clause(start, cut, kind, _separator(text, "" if is_subordinate else mark, comma))
+        clause = Clause(start, cut, kind, separator=_separator("" if is_subordinate else mark, comma))
         if before and joint in _AND and not _are_joined(text, before, clause):
             before = replace(clause, start=before.start, kind=before.kind or kind)
         else:
@@ -293,7 +321,7 @@ def _trimmed(text: str, start: int, end: int) -> Span:
     return start + len(body) - len(body.lstrip()), start + len(body.rstrip())
 
 
-def _separator(text: str, mark: str, usual: str) -> str:
+def _separator(mark: str, usual: str) -> str:
     """Return what separates a clause that ``mark`` ends from its repetition."""
     mark = mark or usual
     return mark if _CHINESE.search(mark) or mark[-1].isspace() else mark + " "

@@ -104,6 +104,9 @@ class QuestionEncoder(PreTrainedModel):
         self.visual.train(training)
         return cells
 
+    def freeze_vector(self) -> None:
+        """Freeze what ``embedding`` alone needs, in a training without it; nothing, by default."""
+
     def parts(self, lengths: Lengths) -> Sequence[np.ndarray]:
         """Return the rows of each part (`Parts`): one part with all rows."""
         return one_part(lengths)

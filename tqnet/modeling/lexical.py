@@ -20,8 +20,8 @@ class LexicalReadout(nn.Module):
 
         W [v / |v|; share * s / |s|],  s = sum of the terms' rows
 
-    Rows are found by hashing and hold a truncated SVD of TF-IDF (latent semantic analysis, Deerwester et al. 1990). All
-    numbers are one token.
+    Rows are found by hashing and hold a truncated SVD of TF-IDF (latent semantic analysis, Deerwester et al. 1990).
+    Tokens of digits share a row.
 
     Shape notation: b questions, t tokens, h width of v, w width of the terms.
     """
@@ -39,7 +39,7 @@ class LexicalReadout(nn.Module):
 
     def forward(self, vector: Tensor, input_ids: Tensor, mask: Tensor) -> Tensor:
         """Read [b, h] out of vectors [b, h], token ids and their mask [b, t]."""
-        read: Tensor = self.linear(self.features(vector, input_ids, mask))
+        read: Tensor = self.linear(self.features(vector, input_ids, mask).to(self.linear.weight.dtype))
         return read
 
     def features(self, vector: Tensor, input_ids: Tensor, mask: Tensor) -> Tensor:

@@ -195,6 +195,12 @@ class TQNetModel(QuestionEncoder):
         # Under autocast the streams may differ in dtype.
         return torch.cat([text, visual.to(text.dtype)], 1), torch.cat([mask, visual_mask], 1)
 
+    def freeze_vector(self) -> None:
+        """Freeze what ``embedding`` alone needs, in a training without it: DDP waits for all other gradients."""
+        for part in (getattr(self, "fusion", None), self.readout):
+            if part is not None:
+                part.requires_grad_(False)
+
     def vector(self, tokens: Tensor, mask: Tensor, input_ids: Tensor) -> Tensor:
         """Return questions' vectors [b, h] from fused tokens [b, t + v, h], their mask and the token ids [b, t]."""
         pooled = self.pool(tokens, mask, input_ids.shape[1])

@@ -96,8 +96,8 @@ class OptimConfig:
     """Learning rate of the text stream. null takes lr; 0 freezes the stream and skips its backward pass. A QuesNet has
     no separate text stream: its words take lr."""
     text_layers: Count | None = None
-    """Layers at the end of the text encoder to train; those below them and the word embeddings stay, without a backward
-    pass. null trains all."""
+    """Layers at the end of the text encoder to train, which is faster; those before them and the word embeddings stay.
+    null trains all."""
     visual_lr: NonNegative | None = None
     """Learning rate of the visual stream. null takes lr; 0 freezes the stream and its batch-norm statistics."""
     weight_decay: NonNegative = 0.01

@@ -14,6 +14,7 @@ from tqnet.modeling.encoder import QuestionEncoder, TQNetOutput
 from tqnet.modeling.lexical import LexicalReadout
 from tqnet.modeling.model import TQNetModel
 from tqnet.modeling.processor import TQNetProcessor
+from tqnet.modeling.visual import is_untrained
 from tqnet.questions import QuestionBank
 from tqnet.training.config import RunConfig
 from tqnet.training.data import Batch, Item, QuestionViews
@@ -34,14 +35,25 @@ class FrozenEncoder(nn.Module):
         share: Weight of the terms beside the vector.
 
     Raises:
-        ConfigError: The model is no TQ-Net.
+        ConfigError: The model is no TQ-Net, or its visual stream is untrained.
     """
 
-    def __init__(self, model: QuestionEncoder, bank: QuestionBank, share: float, run: RunConfig):
+    def __init__(
+        self,
+        model: QuestionEncoder,
+        bank: QuestionBank,
+        share: float,
+        run: RunConfig,
+        device: torch.device | str = "cpu",
+    ):
         super().__init__()
         if not isinstance(model, TQNetModel):
             raise ConfigError(f"frozen: reads out a tqnet, not a {model.config.model_type}")
-        self._whole, self.run = (model,), run  # in a tuple: no part of what is trained
+        if model.config.reads_images and is_untrained(model):
+            raise ConfigError(
+                "frozen: would leave the visual stream its random weights; model.visual=null reads no figures"
+            )
+        self._whole, self.run, self.device = (model,), run, device  # in a tuple: no part of what is trained
         config: Any = model.config
         config.lexical, config.lexical_share = WIDTH, share
         self.config, self.readout = config, LexicalReadout(config)
@@ -71,7 +83,7 @@ class FrozenEncoder(nn.Module):
         """Encode ``bank`` into what the linear map reads, [questions, width], on the host."""
         (model,) = self._whole
         model.readout = None
-        vectors = torch.from_numpy(model.encode(bank, precision=precision(self.run.precision)))
+        vectors = torch.from_numpy(model.encode(bank, device=self.device, precision=precision(self.run.precision)))
         model.readout = self.readout
         ids, device = _token_ids(model, bank), self.readout.linear.weight.device
         parts = []

@@ -170,8 +170,8 @@ class MultiTaskModel(nn.Module):
         self.figures = nn.Linear(width, width) if "figures" in tasks else None
         self.labels, self.heads = list(heads), nn.ModuleList(heads.values())
         # DDP waits for gradients of all trainable parameters.
-        if model.config.fusion == "coordinated" and not tasks & _OF_THE_VECTOR:
-            model.fusion.requires_grad_(False)
+        if not tasks & _OF_THE_VECTOR:
+            model.freeze_vector()
         if model.config.reads_images and not tasks & {*_OF_THE_VECTOR, "figures"}:
             model.visual.requires_grad_(False)
 

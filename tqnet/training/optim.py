@@ -47,20 +47,24 @@ def freeze_streams(model: QuestionEncoder, config: OptimConfig) -> None:
         if rates.get(_stream(name)) == 0:
             parameter.requires_grad_(False)
     if config.text_layers:
+        if config.text_lr == 0:
+            raise ConfigError("optim.text_layers: of a text encoder that optim.text_lr=0 leaves as it is")
         _freeze_below(model, config.text_layers)
 
 
 def _freeze_below(model: QuestionEncoder, count: int) -> None:
+    """Freeze the word embeddings and all layers of the text encoder but the last ``count``."""
     text = model.text if isinstance(model, TQNetModel) else None
-    layers = (
-        max((part for part in text.modules() if isinstance(part, nn.ModuleList)), key=len, default=()) if text else ()
-    )
+    count_of_all = text.config.num_hidden_layers if text is not None else 0
+    lists = [part for part in text.modules() if isinstance(part, nn.ModuleList)] if text is not None else []
+    layers = next((part for part in lists if len(part) == count_of_all), ())
     if text is None or len(layers) < count:
         raise ConfigError(f"optim.text_layers: {count}, but the text encoder has {len(layers)}")
-    kept = {id(parameter) for layer in layers[len(layers) - count :] for parameter in layer.parameters()}
-    for parameter in text.parameters():
-        if id(parameter) not in kept:
-            parameter.requires_grad_(False)
+    first = next(layers[len(layers) - count].parameters())
+    for parameter in text.parameters():  # in the order of the text's way through them
+        if parameter is first:
+            return
+        parameter.requires_grad_(False)
 
 
 def build_optimizer(module: nn.Module, config: OptimConfig) -> torch.optim.Optimizer:

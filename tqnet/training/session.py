@@ -235,7 +235,7 @@ def question_views(
         rows = np.random.default_rng(config.run.seed).choice(len(bank), min(_AUGMENTED, len(bank)), replace=False)
         shares = shares_changed([bank[row] for row in rows], strategy_names(augment.strategies), config.run.seed)
         changed = ", ".join(f"{name} {share:.2f}" for name, share in shares.items())
-        log.info("augmentation changes a share of questions of: %s", changed)
+        log.info("share of questions that augmentation changes: %s", changed)
     return QuestionViews(
         bank,
         model.processor,
