@@ -93,7 +93,7 @@ class SimilarConfig(RecipeConfig):
     frozen: bool = False
     """Encode every question once and train a linear map of the vectors and the questions' terms alone: minutes instead
     of an hour (configs/small/frozen.yaml)."""
-    share: Share = 0.7
+    terms_weight: Share = 0.7
     """Weight of the terms beside the vector in frozen."""
 
     def __post_init__(self) -> None:
@@ -147,7 +147,7 @@ def main(config: SimilarConfig) -> Path:
 
     blocks = ConceptLabels.from_bank(bank, config.block_level) if config.block > 1 else None
     concepts = ConceptLabels.from_bank(bank, config.concept_level) if config.concept_weight else None
-    frozen = FrozenEncoder(model, bank, config.share, config.run, accelerator.device) if config.frozen else None
+    frozen = FrozenEncoder(model, bank, config.terms_weight, config.run, accelerator.device) if config.frozen else None
     hashes = session.content_hashes(bank, model.config.reads_images)["fused"]
     similarity_model = SimilarityModel(frozen or model, config)
     loop = TrainingLoop(

@@ -109,6 +109,7 @@ def test_parallel_demands_fields_and_parts(text: str, groups: list[list[str]]) -
         ("（1）求$a$的值；（2）求$b$的值。", "（1）求$b$的值；（2）求$a$的值。"),
         ("Of (1) $x=2$. (2) $x=6$. Which is odd?", "Of (1) $x=6$. (2) $x=2$. Which is odd?"),
         ("下列：①$a>b$；②$c>d$。正确的有几个？", "下列：①$c>d$；②$a>b$。正确的有几个？"),
+        ("甲有多少元？？", None),  # the second mark is no question of its own
         ("What is $a$? Name $b$", None),  # the question mark would stay behind
         ("(a) Find the mean of $a$. (b) Find the median of it.", None),
         ("(a) Find $a$. (b) Explain your answer to 1.", None),

@@ -29,7 +29,7 @@ def read_out(build_tiny: Callable[..., TQNetModel], tiny_bank: QuestionBank) -> 
 def test_terms_are_added_up_without_padding() -> None:
     torch.manual_seed(0)
     shape = {"vocab_size": 20, "hidden_size": 4, "num_attention_heads": 2}
-    readout = LexicalReadout(TQNetConfig(shape, fusion="none", lexical=3, lexical_buckets=50, lexical_share=0.5))
+    readout = LexicalReadout(TQNetConfig(shape, fusion="none", lexical=3, lexical_buckets=50, lexical_weight=0.5))
     readout.first.copy_(torch.randint(50, (20,)))
     readout.second.copy_(torch.randint(50, (20,)))
     ids, mask, vectors = torch.randint(20, (2, 5)), torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]]), torch.randn(2, 4)
@@ -51,7 +51,7 @@ def test_terms_tell_words_apart_but_not_numbers(read_out: TQNetModel) -> None:
 
     first, numbers, words = map(terms, ("Find $x$ if $x=1$.", "Find $x$ if $x=2$.", "Name the shaded angle."))
     np.testing.assert_allclose(first, numbers, atol=1e-6)
-    assert np.linalg.norm(first) == pytest.approx(0.7, abs=1e-5)  # the share of the terms; the vector is zero
+    assert np.linalg.norm(first) == pytest.approx(0.7, abs=1e-5)  # the weight of the terms; the vector is zero
     assert abs(first - words).max() > 0.05
 
 

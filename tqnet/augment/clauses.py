@@ -247,6 +247,8 @@ def _sentences(text: str, end: int) -> Iterator[Clause]:
     for start, cut, mark in _between(text, 0, end, sorted({*cuts(text, 0, end, _SENTENCE_ENDS), *lines})):
         mark = text[cut - 1] if text[cut - 1] in _QUESTION_MARKS else mark
         cut -= mark in _QUESTION_MARKS
+        if start == cut:  # a second question mark
+            continue
         kind = Kind.DEMAND if mark in _QUESTION_MARKS else _kind(text, start, cut, Level.SENTENCE)
         separator = _separator(mark, "。" if _is_chinese(text) else ".")
         yield Clause(start, cut, kind, mark.strip(), separator, Level.SENTENCE)

@@ -72,7 +72,7 @@ class TQNetConfig(EncoderConfig):
             mean and the figures' mean), or the ``first`` or ``last`` token of the text.
         lexical: Width of the terms that a linear read-out reads beside the vector
             (:class:`tqnet.modeling.lexical.LexicalReadout`); 0 for a model without it.
-        lexical_buckets, lexical_share: Rows of its terms, and their weight beside the vector.
+        lexical_buckets, lexical_weight: Rows of its terms, and their weight beside the vector.
         settings: Those of :class:`EncoderConfig`.
     """
 
@@ -91,7 +91,7 @@ class TQNetConfig(EncoderConfig):
         pooling: str = "tokens",
         lexical: int = 0,
         lexical_buckets: int = 2**15,
-        lexical_share: float = 0.7,
+        lexical_weight: float = 0.7,
         **settings: Any,
     ):
         if not isinstance(text_config, PretrainedConfig):
@@ -105,7 +105,7 @@ class TQNetConfig(EncoderConfig):
         self.pooling = pooling
         self.lexical = lexical
         self.lexical_buckets = lexical_buckets
-        self.lexical_share = lexical_share
+        self.lexical_weight = lexical_weight
         self._check_choice("fusion", "coordinated", "joint", "none")
         self._check_choice("pooling", "tokens", "per_modality", "first", "last")
         if fusion == "coordinated" and self.hidden_size % fusion_heads:

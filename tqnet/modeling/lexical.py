@@ -18,7 +18,7 @@ from tqnet.modeling.configuration import TQNetConfig
 class LexicalReadout(nn.Module):
     """Maps a question's vector v and its terms, tokens and pairs of neighbours, to one vector::
 
-        W [v / |v|; share * s / |s|],  s = sum of the terms' rows
+        W [v / |v|; weight * s / |s|],  s = sum of the terms' rows
 
     Rows are found by hashing and hold a truncated SVD of TF-IDF (latent semantic analysis, Deerwester et al. 1990).
     Tokens of digits share a row.
@@ -28,7 +28,7 @@ class LexicalReadout(nn.Module):
 
     def __init__(self, config: TQNetConfig):
         super().__init__()
-        self.share = config.lexical_share
+        self.weight = config.lexical_weight
         self.terms = nn.Embedding(config.lexical_buckets, config.lexical)
         self.linear = nn.Linear(config.hidden_size + config.lexical, config.hidden_size, bias=False)
         self.first: Tensor
@@ -46,7 +46,7 @@ class LexicalReadout(nn.Module):
         """Return what the linear map reads, [b, h + w]."""
         both = torch.cat([mask, mask[:, 1:]], 1)[..., None]
         terms = (self.terms(self.rows(input_ids)) * both).sum(1)
-        return torch.cat([F.normalize(vector.float(), dim=1), self.share * F.normalize(terms.float(), dim=1)], 1)
+        return torch.cat([F.normalize(vector.float(), dim=1), self.weight * F.normalize(terms.float(), dim=1)], 1)
 
     def rows(self, input_ids: Tensor) -> Tensor:
         """Return the rows of the terms, [b, 2t - 1]: of each token, then of each pair."""

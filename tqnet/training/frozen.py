@@ -32,7 +32,7 @@ class FrozenEncoder(nn.Module):
     Args:
         model: Keeps the read-out; a former one is dropped.
         bank: Fits the terms.
-        share: Weight of the terms beside the vector.
+        weight: Of the terms beside the vector.
 
     Raises:
         ConfigError: The model is no TQ-Net, or its visual stream is untrained.
@@ -42,7 +42,7 @@ class FrozenEncoder(nn.Module):
         self,
         model: QuestionEncoder,
         bank: QuestionBank,
-        share: float,
+        weight: float,
         run: RunConfig,
         device: torch.device | str = "cpu",
     ):
@@ -55,7 +55,7 @@ class FrozenEncoder(nn.Module):
             )
         self._whole, self.run, self.device = (model,), run, device  # in a tuple: no part of what is trained
         config: Any = model.config
-        config.lexical, config.lexical_share = WIDTH, share
+        config.lexical, config.lexical_weight = WIDTH, weight
         self.config, self.readout = config, LexicalReadout(config)
         self.readout.fit(_token_ids(model, bank), model.processor.tokenizer, run.seed)
         self.readout.terms.requires_grad_(False)

@@ -54,14 +54,14 @@ def freeze_streams(model: QuestionEncoder, config: OptimConfig) -> None:
 
 def _freeze_below(model: QuestionEncoder, count: int) -> None:
     """Freeze the word embeddings and all layers of the text encoder but the last ``count``."""
-    text = model.text if isinstance(model, TQNetModel) else None
-    count_of_all = text.config.num_hidden_layers if text is not None else 0
-    lists = [part for part in text.modules() if isinstance(part, nn.ModuleList)] if text is not None else []
-    layers = next((part for part in lists if len(part) == count_of_all), ())
-    if text is None or len(layers) < count:
+    if not isinstance(model, TQNetModel):
+        raise ConfigError(f"optim.text_layers: of a tqnet, not of a {model.config.model_type}")
+    lists = [part for part in model.text.modules() if isinstance(part, nn.ModuleList)]
+    layers = next((part for part in lists if len(part) == model.text.config.num_hidden_layers), ())
+    if len(layers) < count:
         raise ConfigError(f"optim.text_layers: {count}, but the text encoder has {len(layers)}")
     first = next(layers[len(layers) - count].parameters())
-    for parameter in text.parameters():  # in the order of the text's way through them
+    for parameter in model.text.parameters():  # in the order of the text's way through them
         if parameter is first:
             return
         parameter.requires_grad_(False)
