@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,8 @@ from tqnet.evaluation.table import Table
 
 AGREES, CHANCE, CONTRADICTS = "as in the paper", "within chance", "contradicts the paper"
 VERDICTS = (AGREES, CONTRADICTS, CHANCE)
-BUDGET, METHOD, UNKNOWN = "budget", "method", "not known"
-REASONS = (BUDGET, METHOD, UNKNOWN)
+UNKNOWN = "not known"
+CAUSES = ("budget", "data", "method", "start", UNKNOWN)
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Claim:
         page, table, pairs: Where it is measured; ``pairs`` is the file of labelled paraphrases, or empty.
         paper, measured: How much ``row`` is above ``over``.
         interval: Of ``measured``, 95 %.
-        cause: One of :data:`REASONS` for a difference within chance.
+        cause, because: One of :data:`CAUSES` and its grounds, for a difference that is not as in the paper.
     """
 
     page: str
@@ -41,6 +41,7 @@ class Claim:
     measured: float
     interval: tuple[float, float]
     cause: str = UNKNOWN
+    because: str = ""
 
     @property
     def group(self) -> str:
@@ -57,7 +58,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why claims are within chance; ``table``, ``row`` and ``over`` are patterns, and ``because`` is for readers."""
+    """Why differences are not as in the paper; ``table``, ``row``, ``over`` and ``pairs`` are patterns."""
 
     table: str
     cause: str
@@ -65,6 +66,10 @@ class Reason:
     row: str = "*"
     over: str = "*"
     pairs: str = "*"
+
+    def __post_init__(self) -> None:
+        if self.cause not in CAUSES:
+            raise ValueError(f"{self.table}: {self.cause!r} is none of {', '.join(CAUSES)}")
 
     def explains(self, claim: Claim) -> bool:
         names = ("table", "row", "over", "pairs")
@@ -77,14 +82,23 @@ def load_reasons(results: Path) -> list[Reason]:
 
 
 def load_claims(results: Path, page: str) -> list[Claim]:
-    """Return the claims of a page, by table; the first reason that matches explains one."""
+    """Return the claims of a page, by table, with the reason of those that are not as in the paper."""
     reasons = load_reasons(results)
     claims = []
     for file in sorted((results / page).glob("*.json")):
         for claim in _claims(page, file.stem, json.loads(file.read_text(encoding="utf-8"))):
-            cause = next((reason.cause for reason in reasons if reason.explains(claim)), UNKNOWN)
-            claims.append(Claim(**{**vars(claim), "cause": cause}))
+            reason = too_small(claim) or next((reason for reason in reasons if reason.explains(claim)), None)
+            if claim.verdict != AGREES and reason:
+                claim = replace(claim, cause=reason.cause, because=reason.because)
+            claims.append(claim)
     return claims
+
+
+def too_small(claim: Claim) -> Reason | None:
+    """Return the reason for a difference whose interval holds the paper's as well as none: too few test questions."""
+    low, high = claim.interval
+    small = claim.verdict == CHANCE and low <= claim.paper <= high
+    return Reason(claim.table, "data", "the interval holds the paper's difference too") if small else None
 
 
 def _claims(page: str, table: str, document: dict[str, Any]) -> Iterator[Claim]:
@@ -119,11 +133,12 @@ def claim_table(claims: Sequence[Claim]) -> Table:
             f"{claim.group}: {claim.measure}",
             f"{claim.paper:+.3f}",
             gain_text(claim.measured, claim.interval),
-            f"{claim.verdict} ({claim.cause})" if claim.verdict == CHANCE else claim.verdict,
+            claim.verdict,
+            "–" if claim.verdict == AGREES else f"{claim.cause}: {claim.because}".removesuffix(": "),
         )
         for claim in claims
     )
-    return Table("Claims", ("difference", "table", "paper", "here", "verdict"), rows)
+    return Table("Claims", ("difference", "table", "paper", "here", "verdict", "reason"), rows)
 
 
 def count_table(claims: Sequence[Claim]) -> Table:
@@ -132,14 +147,14 @@ def count_table(claims: Sequence[Claim]) -> Table:
     for claim in claims:
         groups.setdefault((claim.page, claim.group), []).append(claim)
     rows = [(f"[{page}](results/{page}.md)", group, *_counts(members)) for (page, group), members in groups.items()]
-    header = ("paper", "table", AGREES, CONTRADICTS, CHANCE, *(f"of these: {cause}" for cause in REASONS))
+    header = ("paper", "table", AGREES, CONTRADICTS, CHANCE, *(f"reason: {cause}" for cause in CAUSES))
     return Table("Claims", header, (*rows, ("all", "", *_counts(claims))))
 
 
 def _counts(claims: Sequence[Claim]) -> list[str]:
     verdicts = Counter(claim.verdict for claim in claims)
-    causes = Counter(claim.cause for claim in claims if claim.verdict == CHANCE)
-    return [str(verdicts[verdict]) for verdict in VERDICTS] + [str(causes[cause]) for cause in REASONS]
+    causes = Counter(claim.cause for claim in claims if claim.verdict != AGREES)
+    return [str(verdicts[verdict]) for verdict in VERDICTS] + [str(causes[cause]) for cause in CAUSES]
 
 
 def gain_text(difference: float, interval: Sequence[float]) -> str:

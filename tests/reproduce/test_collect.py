@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reproduce import claims, collect, publish
+from reproduce import claims, collect, curves, publish
 from tqnet.evaluation.table import Table
 
 TABLE = Table("Two ways", ("row", "P@5"), (("a | b", "0.100"), ("c", "0.250")), ("The paper: c.", "One seed."))
@@ -40,7 +40,12 @@ def test_what_a_benchmark_prints_becomes_a_table(tmp_path: Path) -> None:
 
 @pytest.fixture
 def results(tmp_path: Path) -> Path:
-    gains = {"up": (0.2, [0.1, 0.3]), "chance": (0.1, [-0.1, 0.3]), "down": (-0.2, [-0.3, -0.1])}
+    gains = {
+        "up": (0.2, [0.1, 0.3]),
+        "chance": (0.0, [-0.05, 0.05]),
+        "chance of the paper's": (0.1, [-0.1, 0.3]),
+        "down": (-0.2, [-0.3, -0.1]),
+    }
     differences = [
         {"row": row, "over": "base", "paper": 0.1, "F1 L1": {}, "F1 L2": {"difference": by, "interval": interval}}
         for row, (by, interval) in gains.items()
@@ -62,12 +67,14 @@ def test_claims_are_judged_by_their_intervals(results: Path) -> None:
     assert {claim.row: claim.verdict for claim in found} == {
         "up": claims.AGREES,
         "chance": claims.CHANCE,
+        "chance of the paper's": claims.CHANCE,
         "down": claims.CONTRADICTS,
     }
     rows = claims.claim_table(found).rows
-    assert ("up, over base", "table9: F1 L2", "+0.100", "+0.200 [+0.100, +0.300]", claims.AGREES) in rows
-    assert "within chance (budget)" in [row[-1] for row in rows]
-    assert claims.count_table(found).rows[-1] == ("all", "", "1", "1", "1", "1", "0", "0")
+    assert ("up, over base", "table9: F1 L2", "+0.100", "+0.200 [+0.100, +0.300]", claims.AGREES, "–") in rows
+    few = "data: the interval holds the paper's difference too"
+    assert [row[-1] for row in rows] == ["–", "budget: too few steps", few, "not known"]
+    assert claims.count_table(found).rows[-1] == ("all", "", "1", "1", "2", "1", "1", "0", "0", "1")
 
 
 def test_placeholders_are_filled(results: Path) -> None:
@@ -82,5 +89,19 @@ def test_placeholders_are_filled(results: Path) -> None:
 def test_every_reason_explains_a_claim() -> None:
     found = [claim for page in collect.PAGES for claim in claims.load_claims(collect.RESULTS, page)]
     for reason in claims.load_reasons(collect.RESULTS):
-        assert reason.cause in claims.REASONS
-        assert any(reason.explains(claim) and claim.verdict == claims.CHANCE for claim in found), reason
+        assert any(reason.explains(claim) and claim.verdict != claims.AGREES for claim in found), reason
+
+
+def test_rows_of_shares_become_curves() -> None:
+    rows = [
+        ["none, 10 %", "0.2 ± 0.01"],
+        ["none, 3 %", "0.1"],
+        ["MLM, 3 %", "0.3"],
+        ["start", "0.4"],
+        ["MLM, 100 %", "–"],
+    ]
+    document = {"tables": [{"title": "", "header": ["row", "P@5"], "rows": rows, "notes": []}]}
+    assert curves.points(document, "P@5") == {"none": [(3, 0.1, 0), (10, 0.2, 0.01)], "MLM": [(3, 0.3, 0)]}
+    assert curves.draw(document, "P@5", "labels").startswith(b"\x89PNG")
+    with pytest.raises(ValueError, match="no rows"):
+        curves.points(document, "MRR")
