@@ -258,7 +258,8 @@ def _fold(text: str) -> tuple[int, int]:
 class Merge(Command, SeedOptions, ReadingOptions, name="merge"):
     """Merge several banks into one, or select a part of one.
 
-    Ids and groups of several banks become BANK/ID, unless --keep-ids. Figures stay where they are.
+    Ids and groups of several banks become BANK/ID, unless --keep-ids. Figures of other folders are copied into
+    images/ beside FILE.
     """
 
     banks: Sequence[str] = argument(BANK, nargs="+", metavar="BANK")
