@@ -72,7 +72,7 @@ model: $(VENV)/installed
 	$(BIN)/tqnet card $(MODEL)/scl/model --license mit --results $(MODEL)/opl/results.json --name model
 	$(BIN)/tqnet export --model $(MODEL)/scl/model --format openvino --precision int8 --bank $(MODEL)/bank.jsonl
 
-MODEL_ROWS := TF-IDF=tfidf 'start encoder=encoder:me5' model=$(MODEL)/scl/model
+MODEL_ROWS := 'start encoder=encoder:me5' model=$(MODEL)/scl/model TF-IDF=tfidf
 
 fuzz: $(VENV)/installed
 	$(BIN)/python -m reproduce.benchmarks.attacks --minutes $(MINUTES)
