@@ -70,7 +70,7 @@ model: $(VENV)/installed
 	$(BIN)/tqnet evaluate stages --bank $(DATA)/opl --without-duplicates --out $(MODEL)/opl $(MODEL_ROWS)
 	$(BIN)/tqnet evaluate stages --bank $(DATA)/wemath --similar-level 4 --without-duplicates --out $(MODEL)/wemath $(MODEL_ROWS)
 	$(BIN)/tqnet card $(MODEL)/scl/model --license mit --results $(MODEL)/opl/results.json --name model
-	$(BIN)/tqnet export --model $(MODEL)/scl/model --format openvino --precision int8 --bank $(MODEL)/bank.jsonl
+	$(BIN)/tqnet export --model $(MODEL)/scl/model --format openvino --precision int8-weights --bank $(MODEL)/bank.jsonl
 
 MODEL_ROWS := 'start encoder=encoder:me5' model=$(MODEL)/scl/model TF-IDF=tfidf
 

@@ -17,8 +17,9 @@ KINDS = [
     ("openvino", "fp32"),
     ("openvino", "bf16"),
     ("openvino", "int8"),
+    ("openvino", "int8-weights"),
 ]
-LEAST = {"fp32": 0.99999, "bf16": 0.999, "int8": 0.98}
+LEAST = {"fp32": 0.99999, "bf16": 0.999, "int8": 0.98, "int8-weights": 0.99}
 
 
 def cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:

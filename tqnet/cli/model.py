@@ -82,7 +82,9 @@ class Export(Command, SeedOptions, ReadingOptions, name="export"):
     model: str = option(MODEL, required=True, metavar="DIR")
     format: str = option("of the graphs", required=True, choices=("onnx", "openvino", "torch"))
     precision: str = option(
-        "int8 is calibrated on questions of the bank", default="fp32", choices=("fp32", "bf16", "int8")
+        "int8 is calibrated on questions of the bank; int8-weights rounds the weights alone",
+        default="fp32",
+        choices=("fp32", "bf16", "int8", "int8-weights"),
     )
     bank: str = option("questions to compare vectors on: " + BANK, required=True)
     questions: int = count("how many of the bank's questions to compare", default=512)

@@ -36,6 +36,8 @@ _NOT_MADE = {
     ("onnx", "bf16"): "ONNX Runtime has no bf16 on CPUs; openvino has",
     ("onnx", "int8"): "ONNX Runtime's int8 drifts from the vectors in fp32; openvino's is calibrated",
     ("torch", "int8"): "PyTorch's int8 is not supported; openvino's is",
+    ("onnx", "int8-weights"): "only openvino's is supported",
+    ("torch", "int8-weights"): "only openvino's is supported",
 }
 
 #: Exports that ``auto`` takes, the faster first -> the package that runs them.
@@ -171,7 +173,7 @@ class OpenVinoRunner(Runner):
         threads = torch.get_num_threads()
         self.streams = 1 if one_at_a_time else threads
         # The rest of an int8 graph in PyTorch's choice of precision; without hardware bf16 falls back to fp32.
-        precision = resolved("auto", "cpu") if precision == "int8" else precision
+        precision = resolved("auto", "cpu") if precision.startswith("int8") else precision
         settings = {
             "INFERENCE_PRECISION_HINT": {"fp32": "f32", "bf16": "bf16"}[precision],
             "INFERENCE_NUM_THREADS": threads,

@@ -34,7 +34,7 @@ from tqnet.questions import QuestionBank, Similarity
 log = logging.getLogger(__name__)
 
 #: Least mean cosine between the vectors of an export and PyTorch's, by precision.
-LEAST_COSINE = {"fp32": 0.999, "bf16": 0.999, "int8": 0.99}
+LEAST_COSINE = {"fp32": 0.999, "bf16": 0.999, "int8": 0.99, "int8-weights": 0.99}
 
 #: Largest loss of P@5.
 MOST_LOST = 0.005
@@ -214,9 +214,9 @@ def write(
         fitted = _calibration(model, questions) if precision == "int8" else {}
         for graph in graphs(model):
             files[graph.name] = graph.name + _SUFFIXES[format]
-            _write_graph(graph, folder / files[graph.name], fitted.get(graph.name, []))
+            _write_graph(graph, folder / files[graph.name], precision, fitted.get(graph.name, []))
     not_quantized = [name for name in files if precision == "int8" and not fitted.get(name)]
-    made_with = ["tqnet", *_LIBRARIES[format], *(["nncf"] if precision == "int8" else [])]
+    made_with = ["tqnet", *_LIBRARIES[format], *(["nncf"] if precision.startswith("int8") else [])]
     versions = {name: version(name) for name in made_with}
     digest = content_digest(source)
     manifest = Manifest(format, precision, digest, files, not_quantized=not_quantized, versions=versions)
@@ -242,7 +242,7 @@ def _calibration(model: QuestionEncoder, questions: QuestionBank) -> dict[str, l
     return inputs
 
 
-def _write_graph(graph: Graph, file: Path, fitted: Sequence[Inputs]) -> None:
+def _write_graph(graph: Graph, file: Path, precision: str, fitted: Sequence[Inputs]) -> None:
     """Write a graph in the format of the file's suffix; that of OpenVINO in int8 if there are inputs to fit it to."""
     if file.suffix == ".pt2":
         made = io.BytesIO()  # PyTorch's own writer ends the process if the disk is full
@@ -258,7 +258,20 @@ def _write_graph(graph: Graph, file: Path, fitted: Sequence[Inputs]) -> None:
         import openvino
 
         converted = openvino.convert_model(graph.program())
-        openvino.save_model(_quantized(converted, fitted) if fitted else converted, file, compress_to_fp16=False)
+        if fitted:
+            converted = _quantized(converted, fitted)
+        elif precision == "int8-weights":
+            converted = _compressed(converted)
+        openvino.save_model(converted, file, compress_to_fp16=False)
+
+
+def _compressed(graph: Any) -> Any:
+    """Round the weights of a graph of OpenVINO to int8, with a scale and zero point for each row."""
+    import nncf
+
+    nncf.set_log_level(40)
+    with redirect_stdout(sys.stderr):  # its progress bars
+        return nncf.compress_weights(graph, mode=nncf.CompressWeightsMode.INT8_ASYM)
 
 
 def _quantized(graph: Any, inputs: Sequence[Inputs]) -> Any:

@@ -44,14 +44,14 @@ class LexicalReadout(nn.Module):
 
     def features(self, vector: Tensor, input_ids: Tensor, mask: Tensor) -> Tensor:
         """Return what the linear map reads, [b, h + w]."""
-        both = torch.cat([mask, mask[:, 1:]], 1)[..., None]
+        both = torch.cat([mask, _following(mask)], 1)[..., None]
         terms = (self.terms(self.rows(input_ids)) * both).sum(1)
         return torch.cat([F.normalize(vector.float(), dim=1), self.weight * F.normalize(terms.float(), dim=1)], 1)
 
     def rows(self, input_ids: Tensor) -> Tensor:
-        """Return the rows of the terms, [b, 2t - 1]: of each token, then of each pair."""
+        """Return the rows of the terms, [b, 2t]: of each token, then of each with the next; the last has none."""
         first, second = self.first[input_ids], self.second[input_ids]
-        return torch.cat([second, (first[:, :-1] + second[:, 1:]) % self.terms.num_embeddings], 1)
+        return torch.cat([second, (first + _following(second)) % self.terms.num_embeddings], 1)
 
     @torch.no_grad()
     def fit(self, ids: Sequence[Sequence[int]], tokenizer: PreTrainedTokenizerBase, seed: int) -> None:
@@ -66,12 +66,17 @@ class LexicalReadout(nn.Module):
         self.first.copy_(torch.from_numpy(hashes[0]))
         self.second.copy_(torch.from_numpy(hashes[1]))
 
-        weight, weighted = _tf_idf([self.rows(torch.tensor([row]))[0].numpy() for row in ids], len(self.terms.weight))
+        weight, weighted = _tf_idf([self.rows(torch.tensor([row]))[0, :-1].numpy() for row in ids], len(self.terms.weight))
         width = min(self.terms.embedding_dim, min(weighted.shape) - 1)
         svd = TruncatedSVD(width, n_iter=3, random_state=seed).fit(weighted)
         self.terms.weight.zero_()
         self.terms.weight[:, :width] = torch.from_numpy(weight[:, None] * svd.components_.T)
         nn.init.orthogonal_(self.linear.weight)
+
+
+def _following(values: Tensor) -> Tensor:
+    """Shift [b, t] to the left, with a zero at the end."""
+    return F.pad(values, (0, 1))[:, 1:]  # not values[:, 1:], whose length an exporter would tie to another than 1
 
 
 def _tf_idf(rows: Sequence[np.ndarray], terms: int) -> tuple[np.ndarray, sparse.csr_matrix]:
