@@ -66,7 +66,8 @@ class LexicalReadout(nn.Module):
         self.first.copy_(torch.from_numpy(hashes[0]))
         self.second.copy_(torch.from_numpy(hashes[1]))
 
-        weight, weighted = _tf_idf([self.rows(torch.tensor([row]))[0, :-1].numpy() for row in ids], len(self.terms.weight))
+        terms = [self.rows(torch.tensor([row]))[0, :-1].numpy() for row in ids]
+        weight, weighted = _tf_idf(terms, len(self.terms.weight))
         width = min(self.terms.embedding_dim, min(weighted.shape) - 1)
         svd = TruncatedSVD(width, n_iter=3, random_state=seed).fit(weighted)
         self.terms.weight.zero_()
