@@ -42,6 +42,20 @@ def test_terms_are_added_up_without_padding() -> None:
         torch.testing.assert_close(readout(vectors, ids, mask)[row], readout.linear.weight @ read)
 
 
+def test_it_is_traced_for_every_length(read_out: TQNetModel) -> None:
+    assert read_out.readout is not None
+    b, t = torch.export.Dim("b", min=1), torch.export.Dim("t", min=1)
+    lengths = ({0: b}, {0: b, 1: t}, {0: b, 1: t})
+
+    def given(count: int, length: int) -> tuple[torch.Tensor, ...]:
+        ids = torch.randint(5, 20, (count, length))
+        return torch.randn(count, read_out.config.hidden_size), ids, torch.ones_like(ids)
+
+    traced = torch.export.export(read_out.readout, given(3, 7), dynamic_shapes=lengths).module()
+    for inputs in (given(2, 2), given(4, 9)):
+        torch.testing.assert_close(traced(*inputs), read_out.readout(*inputs))
+
+
 def test_terms_tell_words_apart_but_not_numbers(read_out: TQNetModel) -> None:
     def terms(stem: str) -> np.ndarray:
         ids = torch.tensor(read_out.processor.tokenize([stem]))
