@@ -1,7 +1,7 @@
 # make demo: environment, the three stages on the sample bank, scores, a report, an index and searches (under 10 minutes on 2 cores)
 # make demo START=me5 RUN=runs/demo-me5: the same in two languages, from multilingual-e5-small (11 minutes)
 # make test: linters, types and the fast tests; make test-all: the slow tests too
-# make model DATA=FOLDER: a small model of English and Chinese questions from five banks with free licences, in int8 (an hour)
+# make model DATA=FOLDER: a small model of English and Chinese questions from five banks with free licences, in int8 (hours)
 # make gpu BANK=FOLDER: what an accelerator makes of the recipes, in 12 minutes; again to go on
 # make fuzz MINUTES=10: attacks on whatever reads a stranger's text, until the time is over
 # make lock: requirements.lock, with hashes, from constraints.txt; make audit: known vulnerabilities in it; make sbom: its list
@@ -57,14 +57,22 @@ test-slow: $(VENV)/installed
 
 test-all: test test-slow
 
+MERGE := $(BIN)/tqnet merge --on-error skip
+
+# OpenStax's exercises beyond the bank's own questions, which have no figures.
+EXERCISES := runs/openstax-exercises.jsonl
+$(EXERCISES):
+	mkdir -p $(@D)
+	gunzip -c $(DATA)/openstax/extra_text.jsonl.gz > $@.part
+	mv $@.part $@
+
 # Trained on openstax (CC BY), math, tal_zh, tal_en and geometry (MIT); judged on banks that it has not seen.
 MODEL := runs/model
 FREE := openstax tal_zh tal_en geometry math
 model: $(VENV)/installed
-	$(if $(DATA),,$(error usage: make model DATA=FOLDER with the banks $(FREE); opl and wemath to judge it by))
-	mkdir -p $(MODEL)
-	gunzip -c $(DATA)/openstax/extra_text.jsonl.gz > $(MODEL)/openstax-extra.jsonl
-	$(BIN)/tqnet merge --on-error skip $(FREE:%=$(DATA)/%) $(MODEL)/openstax-extra.jsonl --out $(MODEL)/bank.jsonl
+	$(if $(DATA),,$(error usage: make model DATA=FOLDER with the banks $(FREE), and opl and wemath to judge it by))
+	$(MAKE) $(EXERCISES)
+	$(MERGE) $(FREE:%=$(DATA)/%) $(EXERCISES) --out $(MODEL)/bank.jsonl
 	$(LAUNCH) finetune/similar.py --config configs/model/similar.yaml data.bank=$(MODEL)/bank.jsonl run.out=$(MODEL)/scl \
 	  run.resume=true
 	$(BIN)/tqnet evaluate stages --bank $(DATA)/opl --without-duplicates --out $(MODEL)/opl $(MODEL_ROWS)

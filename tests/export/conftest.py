@@ -44,7 +44,7 @@ def exported(
             read_out = options.pop("read_out", False)
             model, folder = build_tiny(awake=True, **options), tmp_path_factory.mktemp("model")
             if read_out:
-                model.config.visual_trained = True
+                model.config.visual_trained = True  # as far as FrozenEncoder asks
                 FrozenEncoder(model, tiny_bank, 0.7, RunConfig(out="out")).features(tiny_bank)
             model.save_pretrained(folder)
             (folder / format).mkdir()
