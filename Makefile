@@ -61,23 +61,24 @@ MERGE := $(BIN)/tqnet merge --on-error skip
 
 # OpenStax's exercises beyond the bank's own questions, which have no figures.
 EXERCISES := runs/openstax-exercises.jsonl
-$(EXERCISES):
-	mkdir -p $(@D)
-	gunzip -c $(DATA)/openstax/extra_text.jsonl.gz > $@.part
-	mv $@.part $@
+define exercises
+mkdir -p $(dir $(EXERCISES))
+gunzip -c $(DATA)/openstax/extra_text.jsonl.gz > $(EXERCISES)
+endef
 
 # Trained on openstax (CC BY), math, tal_zh, tal_en and geometry (MIT); judged on banks that it has not seen.
 MODEL := runs/model
 FREE := openstax tal_zh tal_en geometry math
 model: $(VENV)/installed
 	$(if $(DATA),,$(error usage: make model DATA=FOLDER with the banks $(FREE), and opl and wemath to judge it by))
-	$(MAKE) $(EXERCISES)
+	for bank in $(FREE) opl wemath; do test -d $(DATA)/$$bank || { echo "$(DATA)/$$bank: no such folder"; exit 1; }; done
+	$(exercises)
 	$(MERGE) $(FREE:%=$(DATA)/%) $(EXERCISES) --out $(MODEL)/bank.jsonl
 	$(LAUNCH) finetune/similar.py --config configs/model/similar.yaml data.bank=$(MODEL)/bank.jsonl run.out=$(MODEL)/scl \
 	  run.resume=true
 	$(BIN)/tqnet evaluate stages --bank $(DATA)/opl --without-duplicates --out $(MODEL)/opl $(MODEL_ROWS)
 	$(BIN)/tqnet evaluate stages --bank $(DATA)/wemath --similar-level 4 --without-duplicates --out $(MODEL)/wemath $(MODEL_ROWS)
-	$(BIN)/tqnet card $(MODEL)/scl/model --license mit --results $(MODEL)/opl/results.json --name model
+	$(BIN)/tqnet card $(MODEL)/scl/model --license mit --results $(MODEL)/opl/results.json $(MODEL)/wemath/results.json --name model
 	$(BIN)/tqnet export --model $(MODEL)/scl/model --format openvino --precision int8-weights --bank $(MODEL)/bank.jsonl
 
 MODEL_ROWS := 'start encoder=encoder:me5' model=$(MODEL)/scl/model TF-IDF=tfidf

@@ -12,12 +12,13 @@ from typing import Any
 
 import yaml
 
+from tqnet.evaluation.metrics import Interval, gain_text
 from tqnet.evaluation.table import Table
 
 AGREES, CHANCE, CONTRADICTS = "as in the paper", "within chance", "contradicts the paper"
 VERDICTS = (AGREES, CONTRADICTS, CHANCE)
 UNKNOWN = "not known"
-CAUSES = ("budget", "data", "method", "start", UNKNOWN)
+CAUSES = ("budget", "data", "method", "settings", "start", UNKNOWN)
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Claim:
     over: str
     paper: float
     measured: float
-    interval: tuple[float, float]
+    interval: Interval
     cause: str = UNKNOWN
     because: str = ""
 
@@ -116,7 +117,7 @@ def _claims(page: str, table: str, document: dict[str, Any]) -> Iterator[Claim]:
             difference["over"],
             difference["paper"],
             gain["difference"],
-            tuple(gain["interval"]),
+            Interval(*gain["interval"]),
         )
 
 
@@ -155,7 +156,3 @@ def _counts(claims: Sequence[Claim]) -> list[str]:
     verdicts = Counter(claim.verdict for claim in claims)
     causes = Counter(claim.cause for claim in claims if claim.verdict != AGREES)
     return [str(verdicts[verdict]) for verdict in VERDICTS] + [str(causes[cause]) for cause in CAUSES]
-
-
-def gain_text(difference: float, interval: Sequence[float]) -> str:
-    return f"{difference:+.3f} [{interval[0]:+.3f}, {interval[1]:+.3f}]"

@@ -19,7 +19,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from reproduce.claims import claim_table, count_table, gain_text, load_claims
+from reproduce.claims import claim_table, count_table, load_claims
+from tqnet.evaluation.metrics import Interval, gain_text
 from tqnet.evaluation.table import Table
 
 RESULTS = Path(__file__).parent / "results"
@@ -90,7 +91,7 @@ def inline(placeholder: str, results: Path = RESULTS, folder: str = "") -> str:
         for difference in document["differences"]:
             named = [difference["row"], difference["over"], *filter(None, [difference.get("paraphrases")])]
             if named == [row, over, *pairs]:
-                return gain_text(difference[measure]["difference"], difference[measure]["interval"])
+                return gain_text(difference[measure]["difference"], Interval(*difference[measure]["interval"]))
     for table in document["tables"]:
         if measure in table["header"] and (not pairs or table["title"].endswith(pairs[0])):
             for cells in table["rows"]:

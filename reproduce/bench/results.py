@@ -188,7 +188,7 @@ class Difference:
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers for JSON; an interval as its two ends."""
         measured = {measure: gain for measure, gain in self.gains.items() if gain is not None}
-        gains = {name: {"difference": by, "interval": [ends.low, ends.high]} for name, (by, ends) in measured.items()}
+        gains = {name: {"difference": by, "interval": ends.to_json()} for name, (by, ends) in measured.items()}
         pairs = {"paraphrases": self.paraphrases} if self.paraphrases else {}
         return {"row": self.row, "over": self.over, **pairs, "paper": self.paper, **gains}
 

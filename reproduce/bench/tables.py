@@ -11,6 +11,7 @@ from reproduce.bench.results import RowResult, differences, languages, levels, p
 from reproduce.bench.scores import Gain, Spread
 from reproduce.bench.suite import Suite
 from tqnet.evaluation.agreement import rank_name
+from tqnet.evaluation.metrics import gain_text
 from tqnet.evaluation.table import NOTHING, Table, render_tables
 from tqnet.solver.evaluation import MEASURES, measures_note
 from tqnet.solver.representations import LEAST_MEMBERS
@@ -246,10 +247,7 @@ def spread_cell(spread: Spread | None, digits: int = 3) -> str:
 
 def gain_cell(gain: Gain | None) -> str:
     """The difference and its interval."""
-    if gain is None:
-        return NOTHING
-    difference, interval = gain
-    return f"{difference:+.3f} [{interval.low:+.3f}, {interval.high:+.3f}]"
+    return NOTHING if gain is None else gain_text(*gain)
 
 
 def paper_header(suite: Suite, results: Sequence[RowResult], paraphrases: str = "") -> list[str]:

@@ -100,4 +100,10 @@ def test_f1_of_the_draws_is_micro_f1() -> None:
     low, high = metrics.percentiles(draws)
     assert low < metrics.micro_f1(truth, predicted) < high < low + 0.2
     assert metrics.resampled_ratio(terms[0], terms[0], np.arange(200)).tolist() == [1.0] * 2000
-    assert len(metrics.resampled_ratio(np.zeros(0), np.zeros(0), [])) == 0
+
+
+@pytest.mark.parametrize("groups", [[], [0, 0, 0]])
+def test_fewer_than_two_groups_have_no_interval(groups: list[int]) -> None:
+    interval = metrics.bootstrap_interval(np.ones(len(groups)), groups)
+    assert np.isnan(interval).all()
+    assert (str(interval), interval.to_json(), metrics.gain_text(0.1, interval)) == ("–", (None, None), "+0.100")

@@ -58,7 +58,7 @@ class Retrieval(Command, _IndexEvaluation, name="evaluate retrieval"):
         numbers = {
             name: {
                 f"r@{self.n}": float(scores.recall.mean()),
-                "interval": list(scores.interval),
+                "interval": scores.interval.to_json(),
                 "queries": len(scores.recall),
                 **{
                     f"p@{k}": float(values.mean()) if len(values) else None
@@ -107,7 +107,7 @@ class Ranking(Command, _IndexEvaluation, SeedOptions, EncodingOptions, name="eva
         numbers = {
             name: {
                 **{f"p@{k}": float(values.mean()) for k, values in scores.precision.items()},
-                "interval": list(scores.interval(5)),
+                "interval": scores.interval(5).to_json(),
                 "queries": len(scores.groups),
             }
             for name, scores in results.items()

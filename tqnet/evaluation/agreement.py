@@ -84,7 +84,8 @@ class AgreementResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers for JSON."""
-        return vars(self) | {"ranks": [vars(rank) for rank in self.ranks]}
+        ranks = [vars(rank) for rank in self.ranks]
+        return vars(self) | {"spearman_interval": self.spearman_interval.to_json(), "ranks": ranks}
 
 
 def rank_name(rank: int) -> str:

@@ -117,9 +117,9 @@ def concept_table(results: Mapping[str, PairScores], pairs: Sequence[ConceptPair
     for name, kinds in to_numbers(results, pairs).items():
         for kind, means in kinds.items():
             mixed = results[name].mixed[[pair.kind == kind for pair in pairs]]
-            low, high = bootstrap_interval(mixed, np.arange(len(mixed)))
+            interval = bootstrap_interval(mixed, np.arange(len(mixed)))
             cells = (f"{mean:.3f}" for mean in means.values())
-            rows.append((f"{name}, {kind}", f"{len(mixed):,}", *cells, f"{low:.3f}–{high:.3f}"))
+            rows.append((f"{name}, {kind}", f"{len(mixed):,}", *cells, str(interval)))
     header = ("stage and concepts", "pairs", "cosine within", "between", "mixed", "95 % interval")
     note = (
         "Mean cosine of questions of one concept, and of the one with the other; mixed is the share of questions whose "

@@ -72,7 +72,7 @@ class DifficultyResult:
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers for JSON."""
         plain = {name: getattr(self, name) for name in ("train", "valid", "test", "penalty", "drawn")}
-        intervals = {name: list(interval) for name, interval in self.intervals.items()}
+        intervals = {name: interval.to_json() for name, interval in self.intervals.items()}
         return plain | {"scores": asdict(self.scores), "mean": asdict(self.mean), "intervals": intervals}
 
 

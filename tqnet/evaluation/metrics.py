@@ -22,10 +22,22 @@ Groups = Sequence[Any] | npt.NDArray[Any]
 
 
 class Interval(NamedTuple):
-    """A confidence interval, 95 %."""
+    """A confidence interval, 95 %; NaN where fewer than two groups leave it unknown."""
 
     low: float
     high: float
+
+    def __str__(self) -> str:
+        return "–" if np.isnan(self.low) else f"{self.low:.3f}–{self.high:.3f}"
+
+    def to_json(self) -> tuple[float | None, float | None]:
+        """Return both ends; None where they are unknown."""
+        return (None, None) if np.isnan(self.low) else (self.low, self.high)
+
+
+def gain_text(gain: float, interval: Interval) -> str:
+    """Return a difference with its interval, as far as that is known: ``+0.012 [-0.008, +0.033]``."""
+    return f"{gain:+.3f}" + ("" if np.isnan(interval.low) else f" [{interval.low:+.3f}, {interval.high:+.3f}]")
 
 
 def check_vectors(vectors: npt.NDArray[np.floating], questions: int) -> None:
@@ -186,18 +198,18 @@ def resampled_ratio(
 
     Shape:
         - numerators, denominators, groups: ``[n]``
-        - output: ``[repeats]``; empty when n is 0
+        - output: ``[repeats]``; empty when all are of one group, or there are none
     """
     sums = resampled_sums(np.stack([numerators, denominators], axis=1), groups, repeats=repeats, seed=seed)
     return sums[:, 0] / np.maximum(sums[:, 1], 1e-12)
 
 
 def resampled_sums(values: npt.NDArray[Any], groups: Groups, *, repeats: int = 2000, seed: int = 0) -> FloatArray:
-    """Column sums ``[repeats, k]`` of bootstrap draws by group of ``values [n, k]``; ``[0, k]`` when n is 0."""
-    if not len(values):
-        return np.zeros((0, values.shape[1]))
+    """Column sums ``[repeats, k]`` of draws by group of ``values [n, k]``; ``[0, k]`` of fewer than two groups."""
     by_group = np.stack([_group_sums(column, groups) for column in values.T])
     rng, count = np.random.default_rng(seed), by_group.shape[1]
+    if count < 2:
+        return np.zeros((0, values.shape[1]))
     sums = np.empty((repeats, values.shape[1]))
     for repeat in range(repeats):  # a loop, not one matrix: 20,000 groups would take 320 MB
         sums[repeat] = by_group[:, rng.integers(count, size=count)].sum(axis=1)

@@ -93,8 +93,8 @@ class PairScores:
         for at, relation in enumerate(RELATIONS):
             shares: dict[str, Any] = {}
             for name, (share, interval) in {"precision": self.precision(at), "recall": self.recall(at)}.items():
-                shares[name] = _finite(share)
-                shares[f"{name}_interval"] = [_finite(end) for end in interval]
+                shares[name] = None if np.isnan(share) else share
+                shares[f"{name}_interval"] = interval.to_json()
             taken_for = dict(zip(RELATIONS, self.confusion[at].tolist(), strict=True))
             pairs = int((self.truth == at).sum())
             numbers[relation] = {**shares, "f1": self.f1[at], "pairs": pairs, "taken_for": taken_for}
@@ -126,8 +126,4 @@ def _groups(pairs: Sequence[LabelledPair]) -> IntArray:
 
 
 def _cell(share: float, interval: Interval) -> str:
-    return "–" if np.isnan(share) else f"{share:.3f} ({interval.low:.3f}–{interval.high:.3f})"
-
-
-def _finite(value: float) -> float | None:
-    return None if np.isnan(value) else value
+    return "–" if np.isnan(share) else f"{share:.3f} ({interval})"

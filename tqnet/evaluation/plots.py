@@ -133,7 +133,8 @@ def stage_bars(scores: Mapping[str, RankingScores], *, k: int = 5, theme: Theme 
     with canvas(7.2, 0.55 + 0.42 * max(1, len(shown)), theme, fmt) as (figure, buffer):
         axes = figure.add_subplot()
         for row, summary in enumerate(shown.values()):
-            value, low, high = (float(summary[part] or 0.0) for part in ("precision", "low", "high"))
+            value = float(summary["precision"] or 0.0)
+            low, high = (value if summary[end] is None else float(summary[end] or 0.0) for end in ("low", "high"))
             last = row == len(shown) - 1
             axes.barh(row, value, height=0.62, color=theme.accent if last else theme.other)
             axes.plot([low, high], [row, row], color=theme.ink, linewidth=1.4, solid_capstyle="butt")

@@ -289,7 +289,8 @@ class LevelResult:
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers for JSON, with the chosen penalty and threshold."""
         plain = {name: value for name, value in vars(self).items() if name not in ("probe", "f1_terms", "groups")}
-        plain |= {"scores": asdict(self.scores), "majority": asdict(self.majority)}
+        for name, scores in (("scores", self.scores), ("majority", self.majority)):
+            plain[name] = asdict(scores) | {"interval": scores.interval.to_json()}
         return plain | {"l2": self.probe.l2, "threshold": self.probe.threshold}
 
 

@@ -69,8 +69,7 @@ class RankingScores:
         """The means as plain numbers for JSON; ``None`` where no query counts."""
         means = {
             "precision": _mean(self.precision),
-            "low": self.interval.low,
-            "high": self.interval.high,
+            **self.interval._asdict(),
             "mrr": _mean(self.reciprocal),
             "recall": _mean(self.recall),
             "ndcg": _mean(self.ndcg),

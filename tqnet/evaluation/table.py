@@ -11,6 +11,7 @@ from unicodedata import east_asian_width
 
 from tqnet.evaluation.agreement import AgreementResult
 from tqnet.evaluation.difficulty import DifficultyResult
+from tqnet.evaluation.metrics import gain_text
 from tqnet.evaluation.probe import ProbeResult
 from tqnet.evaluation.similar import STRUCTURES, RankingScores, RecallResult, SimilarResult, paired_difference
 from tqnet.files import atomic
@@ -79,12 +80,13 @@ def stage_table(results: Results) -> Table:
     baseline = next(iter(similar.values()), None)
     rows = []
     for name, stage in results.items():
-        scores = stage.similar.overall.summary() if stage.similar else {}
+        overall = stage.similar.overall if stage.similar else None
+        scores = overall.summary() if overall else {}
         among = stage.similar.labelled.summary() if stage.similar and stage.similar.labelled else {}
         f1 = {result.level: result.scores.micro_f1 for result in stage.probe.levels} if stage.probe else {}
         cells = [
             _number(scores.get("precision")),
-            _interval(scores.get("low"), scores.get("high")),
+            str(overall.interval) if overall else NOTHING,
             _gain(baseline, stage.similar),
             *(_number(scores.get(metric)) for metric in ("mrr", "recall", "ndcg", "group_mean")),
             *([_number(among.get("precision"))] if unlabelled else []),
@@ -121,7 +123,7 @@ def probe_table(results: Results) -> Table:
         first = next(iter(at_level.values()))
         classes = f"{first.classes:,}" + (f" (+{first.unseen} unseen)" if first.unseen else "")
         for name, scores in {"majority": first.majority, **{n: r.scores for n, r in at_level.items()}}.items():
-            cells = _number(scores.micro_f1), _interval(*scores.interval), _number(scores.macro_f1)
+            cells = _number(scores.micro_f1), str(scores.interval), _number(scores.macro_f1)
             rows.append((f"L{level} {name}", *cells, _number(scores.accuracy), classes, f"{first.test:,}"))
     header = ("level and stage", "micro F1", "95 % interval", "macro F1", "accuracy", "concepts", "test questions")
     return Table("Knowledge points by a linear probe", header, tuple(rows), _probe_notes(results))
@@ -134,7 +136,7 @@ def difficulty_table(results: Results) -> Table:
     rows = [("mean of train", *(_number(value) for value in vars(first.mean).values()), "", f"{first.test:,}")]
     for name, result in difficulties.items():
         scores = vars(result.scores).items()
-        cells = (f"{value:.3f} ({_interval(*result.intervals[score])})" for score, value in scores)
+        cells = (f"{value:.3f} ({result.intervals[score]})" for score, value in scores)
         rows.append((name, *cells, f"{result.penalty:g}", f"{result.test:,}"))
     header = ("stage", "MAE", "RMSE", "PCC", "DOA", "penalty", "test questions")
     notes = ("Difficulties of train span 0 to 1; 95 % intervals, resampled by group, in brackets.",)
@@ -152,7 +154,7 @@ def agreement_table(results: Results) -> Table:
     if first.judged and first.ranks:
         rows.append(("(mean score)", NOTHING, NOTHING, *(_number(rank.score) for rank in first.ranks)))
     for name, result in agreements.items():
-        spearman = f"{result.spearman:.3f} ({_interval(*result.spearman_interval)})"
+        spearman = f"{result.spearman:.3f} ({result.spearman_interval})"
         rows.append((name, spearman, _number(result.pearson), *(_number(rank.mean) for rank in result.ranks)))
     compared = f"the scores of {first.pairs:,} pairs" if first.judged else "minus the rank of pairs"
     note = f"Correlations between the cosine and {compared}."
@@ -265,16 +267,11 @@ def _gain(first: SimilarResult | None, similar: SimilarResult | None) -> str:
     """Paired difference in P@k with its 95 % interval; a dash for the first stage itself."""
     if first is None or similar is None or similar is first or not len(similar.overall):
         return NOTHING
-    difference, (low, high) = paired_difference(first.overall, similar.overall)
-    return f"{difference:+.3f} [{low:+.3f}, {high:+.3f}]"
+    return gain_text(*paired_difference(first.overall, similar.overall))
 
 
 def _number(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.3f}"
-
-
-def _interval(low: float | None, high: float | None) -> str:
-    return NOTHING if low is None or high is None else f"{low:.3f}–{high:.3f}"
 
 
 def _width(text: str) -> int:

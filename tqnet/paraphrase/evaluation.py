@@ -93,7 +93,7 @@ class ParaphraseMetrics:
             "pairs": len(self.valid),
             "threshold": self.threshold,
             **self.values,
-            "intervals": {name: list(interval) for name, interval in self.intervals.items()},
+            "intervals": {name: interval.to_json() for name, interval in self.intervals.items()},
             "confusion": {
                 of: dict(zip(("called_invalid", "called_valid"), row, strict=True))
                 for of, row in zip(("invalid", "valid"), self.confusion.tolist(), strict=True)
@@ -178,8 +178,7 @@ def paraphrase_table(results: Mapping[str, ParaphraseMetrics], title: str = "") 
 def _row(name: str, metrics: ParaphraseMetrics) -> tuple[str, ...]:
     cells = []
     for metric in METRICS:
-        low, high = metrics.intervals[metric]
-        interval = f" ({low:.3f}–{high:.3f})" if metric in ("macro_f1", "weighted_f1", "separation") else ""
+        interval = f" ({metrics.intervals[metric]})" if metric in ("macro_f1", "weighted_f1", "separation") else ""
         cells.append(f"{metrics.values[metric]:.3f}{interval}")
     return (name, *cells, *_cells(metrics.confusion))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tqnet.evaluation.metrics import BoolArray, FloatArray, Interval, bootstrap_interval
+from tqnet.evaluation.metrics import BoolArray, FloatArray, Interval, bootstrap_interval, gain_text
 from tqnet.evaluation.plots import LIGHT, PALETTE, Format, Theme, canvas
 from tqnet.evaluation.table import NOTHING, Table
 from tqnet.prediction.difficulty import Estimates
@@ -57,7 +57,7 @@ class LevelScores:
         return {
             "questions": len(self.chance),
             "top1": float(self.first.mean()),
-            "top1_interval": list(bootstrap_interval(self.first.astype(np.float64), self.groups)),
+            "top1_interval": bootstrap_interval(self.first.astype(np.float64), self.groups).to_json(),
             "top3": float(self.third.mean()),
             "ece": self.ece,
             "mean_probability": float(self.chance.mean()),
@@ -81,7 +81,7 @@ class DifficultyScores:
 
     def to_dict(self) -> dict[str, Any]:
         """Return numbers for JSON."""
-        numbers = vars(self) | {"coverage_interval": list(self.coverage_interval)}
+        numbers = vars(self) | {"coverage_interval": self.coverage_interval.to_json()}
         if self.has_intervals:
             return numbers
         return numbers | dict.fromkeys(("coverage", "coverage_interval", "width"))
@@ -142,8 +142,7 @@ def knowledge_table(results: Mapping[str, Mapping[int, LevelScores]]) -> Table:
             scores = of_model[level].to_dict()
             gain = NOTHING
             if of_model is not baseline and level in baseline:
-                mean, (low, high) = of_model[level].over(baseline[level])
-                gain = f"{mean:+.3f} [{low:+.3f}, {high:+.3f}]"
+                gain = gain_text(*of_model[level].over(baseline[level]))
             numbers = (f"{scores[metric]:.3f}" for metric in ("top1", "top3", "ece", "mean_probability"))
             rows.append((f"level {level}: {name}", f"{scores['questions']:,}", *numbers, gain))
     header = ("level and model", "questions", "top 1", "top 3", "ECE", "mean probability", "top 1 against the first")
@@ -158,8 +157,7 @@ def difficulty_table(results: Mapping[str, DifficultyScores]) -> Table:
     """Return a table with a row per model."""
     rows = []
     for name, scores in results.items():
-        low, high = scores.coverage_interval
-        coverage, width = f"{scores.coverage:.3f} [{low:.3f}, {high:.3f}]", f"{scores.width:.3f}"
+        coverage, width = f"{scores.coverage:.3f} ({scores.coverage_interval})", f"{scores.width:.3f}"
         intervals = (coverage, width) if scores.has_intervals else (NOTHING, NOTHING)
         rows.append((name, f"{scores.questions:,}", f"{scores.asked:.0%}", *intervals, f"{scores.mae:.3f}"))
     header = ("model", "questions", "asked", "intervals that hold", "mean width", "MAE")

@@ -9,7 +9,15 @@ from itertools import pairwise
 import numpy as np
 from tqdm import tqdm
 
-from tqnet.evaluation.metrics import BoolArray, FloatArray, IntArray, Interval, bootstrap_interval, precision_at_k
+from tqnet.evaluation.metrics import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Interval,
+    bootstrap_interval,
+    gain_text,
+    precision_at_k,
+)
 from tqnet.evaluation.table import NOTHING, Table
 from tqnet.questions import Question, QuestionBank, Similarity
 from tqnet.search.background import Words
@@ -198,9 +206,8 @@ def retrieval_table(results: dict[str, RetrievalScores], n: int) -> Table:
     """Return a table with a row for each way."""
     rows = []
     for name, scores in results.items():
-        low, high = scores.interval
         means = [f"{values.mean():.3f}" if len(values) else NOTHING for values in scores.order.precision.values()]
-        rows.append((name, f"{scores.recall.mean():.3f}", f"{low:.3f}–{high:.3f}", *means))
+        rows.append((name, f"{scores.recall.mean():.3f}", str(scores.interval), *means))
     first = next(iter(results.values()))
     notes = (
         f"R@{n} of {len(first.recall):,} questions with a similar one; P@k, in the order of retrieval, of the "
@@ -259,13 +266,12 @@ def ranking_table(results: Mapping[str, RankingScores], first: int) -> Table:
     rows, k = [], max(FIRST)
     for before, name in pairwise(["", *results]):
         scores = results[name]
-        low, high = scores.interval(k)
         means = (f"{scores.precision[k].mean():.3f}" for k in FIRST)
         gains = [NOTHING, NOTHING]
         for column, over in enumerate((results[RETRIEVED], results[before]) if before else ()):
             gain = float((scores.precision[k] - over.precision[k]).mean())
-            gains[column] = "{:+.3f} [{:+.3f}, {:+.3f}]".format(gain, *scores.interval(k, over))
-        rows.append((name, *means, f"{low:.3f}–{high:.3f}", *gains))
+            gains[column] = gain_text(gain, scores.interval(k, over))
+        rows.append((name, *means, str(scores.interval(k)), *gains))
     count = len(next(iter(results.values())).groups)
     header = ("order", *(f"P@{k}" for k in FIRST), "95 % interval", "P@5 over retrieval", "over the row above")
     notes = (

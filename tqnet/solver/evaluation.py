@@ -103,7 +103,7 @@ class SolverScores:
 
     def to_dict(self) -> dict[str, Any]:
         """Return numbers for JSON."""
-        return {name: {"share": self.share(name), "interval": list(self.interval(name))} for name in MEASURES}
+        return {name: {"share": self.share(name), "interval": self.interval(name).to_json()} for name in MEASURES}
 
 
 def score_solutions(problems: Sequence[GoldProblem], solutions: Sequence[Solution]) -> SolverScores:
@@ -142,10 +142,7 @@ def solver_table(results: Mapping[str, SolverScores], doubles: BoolArray, notes:
     """
     rows = []
     for name, scores in results.items():
-        cells = []
-        for measure in MEASURES:
-            low, high = scores.interval(measure)
-            cells.append(f"{scores.share(measure):.3f} ({low:.3f}–{high:.3f})")
+        cells = [f"{scores.share(measure):.3f} ({scores.interval(measure)})" for measure in MEASURES]
         clean = NOTHING if doubles.all() else f"{scores.share('answers', ~doubles):.3f}"
         rows.append((name, *cells, clean))
     groups = next(iter(results.values())).groups
