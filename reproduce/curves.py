@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from itertools import cycle
 from typing import Any
 
 from reproduce.collect import RESULTS, ROOT, load
@@ -38,7 +39,7 @@ def draw(document: dict[str, Any], measure: str, share: str) -> bytes:
     with canvas(6.4, 3.6, LIGHT, "png") as (figure, buffer):
         axes = figure.add_subplot()
         curves = points(document, measure)
-        for color, (name, curve) in zip(PALETTE, curves.items(), strict=False):
+        for color, (name, curve) in zip(cycle(PALETTE), curves.items(), strict=False):
             x, y, spread = zip(*curve, strict=True)
             axes.errorbar(x, y, spread, color=color, linewidth=1.8, marker="o", markersize=4, capsize=2.5, label=name)
         axes.set_xscale("log")

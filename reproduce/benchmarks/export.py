@@ -34,7 +34,13 @@ from tqnet.questions import QuestionBank
 _MAX_LENGTH = 256
 
 PYTORCH = "PyTorch fp32"
-_EXPORTS = (("openvino", "fp32"), ("openvino", "bf16"), ("openvino", "int8"), ("onnx", "fp32"))
+_EXPORTS = (
+    ("openvino", "fp32"),
+    ("openvino", "bf16"),
+    ("openvino", "int8"),
+    ("openvino", "int8-weights"),
+    ("onnx", "fp32"),
+)
 
 #: Backend of sentence-transformers -> the package that it is from, beyond itself.
 _THEIRS = {"torch": None, "onnx": "optimum.onnxruntime", "openvino": "optimum.intel"}

@@ -133,6 +133,8 @@ def test_vectors_too_far_off_are_refused_unless_forced(
         ("onnx", "int8", "ONNX Runtime's int8 drifts"),
         ("onnx", "bf16", "ONNX Runtime has no bf16"),
         ("torch", "int8", "PyTorch's int8 is not supported"),
+        ("onnx", "int8-weights", "only openvino's is supported"),
+        ("torch", "int8-weights", "only openvino's is supported"),
     ],
 )
 def test_formats_without_a_precision(

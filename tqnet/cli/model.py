@@ -75,8 +75,8 @@ class Export(Command, SeedOptions, ReadingOptions, name="export"):
     """Write a model for OpenVINO, ONNX Runtime or torch.export.
 
     The graphs of text, figures and fusion are written beside the weights, after their vectors were compared with
-    PyTorch's in fp32 on questions of a bank: mean cosine at least 0.999 (int8: 0.99), and P@5 at most 0.5 points lower.
-    tqnet encode, index, search and serve use an openvino or onnx export automatically (--backend).
+    PyTorch's in fp32 on questions of a bank: mean cosine at least 0.999 (int8 and int8-weights: 0.99), and P@5 at most
+    0.5 points lower. tqnet encode, index, search and serve use an openvino or onnx export automatically (--backend).
     """
 
     model: str = option(MODEL, required=True, metavar="DIR")

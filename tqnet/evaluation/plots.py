@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import cycle
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -287,7 +288,7 @@ def training_curves(files: Mapping[str, str | PathLike[str]], *, theme: Theme = 
                 left.plot(x, y, color=theme.other, linewidth=0.8)
                 left.plot(x, running_mean(y), color=theme.accent, linewidth=1.8)
             valid = {name: points for name, points in sorted(series.items()) if name.startswith("valid/")}
-            for color, (name, points) in zip(PALETTE[1:], valid.items(), strict=False):
+            for color, (name, points) in zip(cycle(PALETTE[1:]), valid.items(), strict=False):
                 label = name.removeprefix("valid/")
                 right.plot(*points, color=color, linewidth=1.6, marker="o", markersize=3.2, label=label)
             if valid:

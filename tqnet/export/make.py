@@ -243,7 +243,9 @@ def _calibration(model: QuestionEncoder, questions: QuestionBank) -> dict[str, l
 
 
 def _write_graph(graph: Graph, file: Path, precision: str, fitted: Sequence[Inputs]) -> None:
-    """Write a graph in the format of the file's suffix; that of OpenVINO in int8 if there are inputs to fit it to."""
+    """Write a graph in the format of the file's suffix; that of OpenVINO in int8 if there are inputs to fit it to, or
+    with weights alone in int8.
+    """
     if file.suffix == ".pt2":
         made = io.BytesIO()  # PyTorch's own writer ends the process if the disk is full
         torch.export.save(graph.program(), made)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -173,7 +174,7 @@ def reliability_plot(
         for column, level in enumerate(levels, 1):
             axes = figure.add_subplot(1, len(levels), column)
             axes.plot([0, 1], [0, 1], color=theme.other, linewidth=1, linestyle=":")
-            for color, (name, of_model) in zip(PALETTE, results.items(), strict=False):
+            for color, (name, of_model) in zip(cycle(PALETTE), results.items(), strict=False):
                 if level not in of_model:
                     continue
                 chance, share, count = zip(*of_model[level].reliability(), strict=True)

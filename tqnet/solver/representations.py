@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -210,7 +211,7 @@ def plot_accuracy_by_distance(results: Mapping[str, Analysis], *, theme: Theme =
     """
     with canvas(7.2, 3.8, theme, fmt) as (figure, buffer):
         axes = figure.add_subplot()
-        for (name, analysis), color in zip(results.items(), PALETTE * len(results), strict=False):
+        for (name, analysis), color in zip(results.items(), cycle(PALETTE), strict=False):
             bins = [interval for interval in analysis.distances if interval.right is not None]
             x = np.array([(interval.low + interval.high) / 2 for interval in bins])
             y = np.array([interval.right for interval in bins], dtype=np.float64)
