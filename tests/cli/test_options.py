@@ -110,6 +110,12 @@ def test_usage_errors(call: str, tqnet: Tqnet) -> None:
     tqnet.fails(*call.split())
 
 
+def test_an_unknown_option_shows_those_of_its_command(tqnet: Tqnet) -> None:
+    error = tqnet.fails("evaluate", "probe", "--bank", "b", "--model", "m", "--nonsense", "3")
+    assert error == "tqnet evaluate probe: error: unrecognized arguments: --nonsense 3"
+    assert tqnet.err.startswith("usage: tqnet evaluate probe [-h]")
+
+
 def test_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(args: object) -> NoReturn:
         raise KeyboardInterrupt

@@ -56,7 +56,7 @@ def make_parser() -> argparse.ArgumentParser:
         command.add_arguments(subparser)
         # --debug may also stand at the end
         subparser.add_argument(errors.DEBUG, action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
-        subparser.set_defaults(run=command.execute)
+        subparser.set_defaults(run=command.execute, refuse=subparser.error)
     return parser
 
 
@@ -101,7 +101,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = argparse.Namespace(command=f"tqnet {shlex.join(argv)}")
     try:
         with errors.clear("tqnet", argv, lambda: "--batch-size" if hasattr(args, "batch_size") else ""):
-            make_parser().parse_args(with_verb(argv), args)
+            if unknown := make_parser().parse_known_args(with_verb(argv), args)[1]:
+                args.refuse(f"unrecognized arguments: {shlex.join(unknown)}")
             return int(args.run(args))
     except errors.Ended as ended:
         return ended.exit_code
