@@ -1,7 +1,7 @@
 # make demo: environment, the three stages on the sample bank, scores, a report, an index and searches (under 10 minutes on 2 cores)
 # make demo START=me5 RUN=runs/demo-me5: the same in two languages, from multilingual-e5-small (11 minutes)
 # make test: linters, types and the fast tests; make test-all: the slow tests too
-# make model DATA=FOLDER: a small model of English and Chinese questions from five banks with free licences, in int8 (hours)
+# make model DATA=FOLDER: a small model of English and Chinese questions from five banks with free licences, in int8 (an hour)
 # make gpu BANK=FOLDER: what an accelerator makes of the recipes, in 12 minutes; again to go on
 # make fuzz MINUTES=10: attacks on whatever reads a stranger's text, until the time is over
 # make lock: requirements.lock, with hashes, from constraints.txt; make audit: known vulnerabilities in it; make sbom: its list
@@ -76,12 +76,12 @@ model: $(VENV)/installed
 	$(MERGE) $(FREE:%=$(DATA)/%) $(EXERCISES) --out $(MODEL)/bank.jsonl
 	$(LAUNCH) finetune/similar.py --config configs/model/similar.yaml data.bank=$(MODEL)/bank.jsonl run.out=$(MODEL)/scl \
 	  run.resume=true
-	$(BIN)/tqnet evaluate stages --bank $(DATA)/opl --without-duplicates --out $(MODEL)/opl $(MODEL_ROWS)
-	$(BIN)/tqnet evaluate stages --bank $(DATA)/wemath --similar-level 4 --without-duplicates --out $(MODEL)/wemath $(MODEL_ROWS)
+	$(JUDGE) --bank $(DATA)/opl --out $(MODEL)/opl
+	$(JUDGE) --bank $(DATA)/wemath --similar-level 4 --out $(MODEL)/wemath
 	$(BIN)/tqnet card $(MODEL)/scl/model --license mit --results $(MODEL)/opl/results.json $(MODEL)/wemath/results.json --name model
 	$(BIN)/tqnet export --model $(MODEL)/scl/model --format openvino --precision int8-weights --bank $(MODEL)/bank.jsonl
 
-MODEL_ROWS := 'start encoder=encoder:me5' model=$(MODEL)/scl/model TF-IDF=tfidf
+JUDGE := $(BIN)/tqnet evaluate stages 'start encoder=encoder:me5' model=$(MODEL)/scl/model TF-IDF=tfidf --split all --without-duplicates
 
 fuzz: $(VENV)/installed
 	$(BIN)/python -m reproduce.benchmarks.attacks --minutes $(MINUTES)

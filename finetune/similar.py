@@ -94,7 +94,7 @@ class SimilarConfig(RecipeConfig):
     """Encode every question once and train a linear map of the vectors and the questions' terms alone: minutes instead
     of an hour (configs/small/frozen.yaml)."""
     terms_weight: Share = 0.7
-    """Weight of the terms beside the vector in frozen."""
+    """Weight of the terms beside the vector in frozen; 0 reads the vector alone."""
 
     def __post_init__(self) -> None:
         if self.matryoshka and (self.objective == "pair" or self.dimension):

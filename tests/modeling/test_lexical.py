@@ -83,6 +83,19 @@ def test_a_read_out_is_saved_and_loaded(read_out: TQNetModel, tiny_bank: Questio
     np.testing.assert_array_equal(loaded.encode(tiny_bank, device="cpu"), read_out.encode(tiny_bank, device="cpu"))
 
 
+def test_a_read_out_of_the_vector_alone(build_tiny: Callable[..., TQNetModel], tiny_bank: QuestionBank) -> None:
+    """It is a rotation at first, and keeps when the vocabulary changes, as it counts no token."""
+    model = build_tiny(awake=True, visual=None, fusion="none")
+    vectors = model.encode(tiny_bank, device="cpu")
+    FrozenEncoder(model, tiny_bank, 0, RunConfig(out="out")).features(tiny_bank)
+    read = model.encode(tiny_bank, device="cpu")
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    np.testing.assert_allclose(read @ read.T, unit @ unit.T, atol=1e-5)
+    model.resize_token_embeddings(len(model.processor.tokenizer) + 3)
+    assert model.readout is not None
+    assert sum(weights.numel() for weights in model.readout.parameters()) == model.config.hidden_size**2
+
+
 def test_a_read_out_in_bf16(read_out: TQNetModel) -> None:
     batch = read_out.processor(["Find $x$."])
     full = read_out(**batch).embedding
@@ -95,6 +108,6 @@ def test_a_read_out_is_left_out_with_the_vocabulary_that_it_counts(
 ) -> None:
     read_out.resize_token_embeddings(len(read_out.processor.tokenizer) + 3)
     assert read_out.readout is None
-    assert not read_out.config.lexical
+    assert not read_out.config.readout
     assert "read-out" in caplog.text
     assert read_out.encode([Question(id="q", stem="Find $x$.")]).shape == (1, read_out.config.hidden_size)

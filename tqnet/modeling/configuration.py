@@ -70,8 +70,9 @@ class TQNetConfig(EncoderConfig):
         fusion_layers, fusion_heads, fusion_mlp_ratio, fusion_dropout: Pre-norm blocks of ``coordinated``.
         pooling: ``tokens`` (mean over all real tokens, the paper's), ``per_modality`` (mean of the text's
             mean and the figures' mean), or the ``first`` or ``last`` token of the text.
-        lexical: Width of the terms that a linear read-out reads beside the vector
-            (:class:`tqnet.modeling.lexical.LexicalReadout`); 0 for a model without it.
+        readout: Whether a linear map reads the vector out (:class:`tqnet.modeling.lexical.LexicalReadout`); by default
+            where ``lexical`` is set.
+        lexical: Width of the question's terms that it reads beside the vector; 0 for none.
         lexical_buckets, lexical_weight: Rows of its terms, and their weight beside the vector.
         settings: Those of :class:`EncoderConfig`.
     """
@@ -89,6 +90,7 @@ class TQNetConfig(EncoderConfig):
         fusion_mlp_ratio: float = 4.0,
         fusion_dropout: float = 0.1,
         pooling: str = "tokens",
+        readout: bool | None = None,
         lexical: int = 0,
         lexical_buckets: int = 2**15,
         lexical_weight: float = 0.7,
@@ -103,6 +105,7 @@ class TQNetConfig(EncoderConfig):
         self.fusion_mlp_ratio = fusion_mlp_ratio
         self.fusion_dropout = fusion_dropout
         self.pooling = pooling
+        self.readout = bool(lexical) if readout is None else readout
         self.lexical = lexical
         self.lexical_buckets = lexical_buckets
         self.lexical_weight = lexical_weight

@@ -21,15 +21,15 @@ class LexicalReadout(nn.Module):
         W [v / |v|; weight * s / |s|],  s = sum of the terms' rows
 
     Rows are found by hashing and hold a truncated SVD of TF-IDF (latent semantic analysis, Deerwester et al. 1990).
-    Tokens of digits share a row.
+    Tokens of digits share a row. With ``lexical=0`` it reads the vector alone.
 
     Shape notation: b questions, t tokens, h width of v, w width of the terms.
     """
 
     def __init__(self, config: TQNetConfig):
         super().__init__()
-        self.weight = config.lexical_weight
-        self.terms = nn.Embedding(config.lexical_buckets, config.lexical)
+        self.weight, self.buckets = config.lexical_weight, config.lexical_buckets
+        self.terms = nn.Embedding(config.lexical_buckets, config.lexical) if config.lexical else None
         self.linear = nn.Linear(config.hidden_size + config.lexical, config.hidden_size, bias=False)
         self.first: Tensor
         self.second: Tensor
@@ -44,6 +44,8 @@ class LexicalReadout(nn.Module):
 
     def features(self, vector: Tensor, input_ids: Tensor, mask: Tensor) -> Tensor:
         """Return what the linear map reads, [b, h + w]."""
+        if self.terms is None:
+            return F.normalize(vector.float(), dim=1)
         both = torch.cat([mask, _following(mask)], 1)[..., None]
         terms = (self.terms(self.rows(input_ids)) * both).sum(1)
         return torch.cat([F.normalize(vector.float(), dim=1), self.weight * F.normalize(terms.float(), dim=1)], 1)
@@ -51,7 +53,7 @@ class LexicalReadout(nn.Module):
     def rows(self, input_ids: Tensor) -> Tensor:
         """Return the rows of the terms, [b, 2t]: of each token, then of each with the next; the last has none."""
         first, second = self.first[input_ids], self.second[input_ids]
-        return torch.cat([second, (first + _following(second)) % self.terms.num_embeddings], 1)
+        return torch.cat([second, (first + _following(second)) % self.buckets], 1)
 
     @torch.no_grad()
     def fit(self, ids: Sequence[Sequence[int]], tokenizer: PreTrainedTokenizerBase, seed: int) -> None:
@@ -59,7 +61,10 @@ class LexicalReadout(nn.Module):
 
         Terms of a single question are left out.
         """
-        hashes = np.random.default_rng(seed).integers(self.terms.num_embeddings, size=(2, len(self.first)))
+        nn.init.orthogonal_(self.linear.weight)
+        if self.terms is None:
+            return
+        hashes = np.random.default_rng(seed).integers(self.buckets, size=(2, len(self.first)))
         tokens = tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))
         numbers = [place for place, token in enumerate(tokens) if token.strip("#▁Ġ").isdigit()]
         hashes[:, numbers] = hashes[:, numbers[:1]]
@@ -67,12 +72,11 @@ class LexicalReadout(nn.Module):
         self.second.copy_(torch.from_numpy(hashes[1]))
 
         terms = [self.rows(torch.tensor([row]))[0, :-1].numpy() for row in ids]
-        weight, weighted = _tf_idf(terms, len(self.terms.weight))
+        weight, weighted = _tf_idf(terms, self.buckets)
         width = min(self.terms.embedding_dim, min(weighted.shape) - 1)
         svd = TruncatedSVD(width, n_iter=3, random_state=seed).fit(weighted)
         self.terms.weight.zero_()
         self.terms.weight[:, :width] = torch.from_numpy(weight[:, None] * svd.components_.T)
-        nn.init.orthogonal_(self.linear.weight)
 
 
 def _following(values: Tensor) -> Tensor:

@@ -56,7 +56,7 @@ class TQNetModel(QuestionEncoder):
             self.visual = VisualStream(config)
         if config.fusion == "coordinated":
             self.fusion = CoordinatedFusion(config)
-        self.readout = LexicalReadout(config) if config.lexical else None
+        self.readout = LexicalReadout(config) if config.readout else None
         self.post_init()
 
     def get_input_embeddings(self) -> nn.Embedding:
@@ -66,10 +66,10 @@ class TQNetModel(QuestionEncoder):
         self.text.set_input_embeddings(value)
 
     def resize_token_embeddings(self, *args: Any, **kwargs: Any) -> nn.Embedding:
-        """Change the vocabulary; a read-out, which knows the tokens of the old one, is dropped with a warning."""
-        if self.readout is not None:
+        """Change the vocabulary; a read-out that counts the tokens of the old one is dropped with a warning."""
+        if self.readout is not None and self.readout.terms is not None:
             log.warning("the read-out of the model is left out: it counts the tokens of another vocabulary")
-            self.readout, self.config.lexical = None, 0
+            self.readout, self.config.readout, self.config.lexical = None, False, 0
         return super().resize_token_embeddings(*args, **kwargs)
 
     def forward(

@@ -32,7 +32,7 @@ class FrozenEncoder(nn.Module):
     Args:
         model: Keeps the read-out; a former one is dropped.
         bank: Fits the terms.
-        weight: Of the terms beside the vector.
+        weight: Of the terms beside the vector; 0 reads the vector alone.
 
     Raises:
         ConfigError: The model is no TQ-Net, or its visual stream is untrained.
@@ -55,10 +55,11 @@ class FrozenEncoder(nn.Module):
             )
         self._whole, self.run, self.device = (model,), run, device  # in a tuple: no part of what is trained
         config: Any = model.config
-        config.lexical, config.lexical_weight = WIDTH, weight
+        config.readout, config.lexical, config.lexical_weight = True, WIDTH if weight else 0, weight
         self.config, self.readout = config, LexicalReadout(config)
         self.readout.fit(_token_ids(model, bank), model.processor.tokenizer, run.seed)
-        self.readout.terms.requires_grad_(False)
+        if self.readout.terms is not None:
+            self.readout.terms.requires_grad_(False)
         self._validation: dict[str, Tensor] = {}
 
     def forward(self, features: Tensor) -> TQNetOutput:
