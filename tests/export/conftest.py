@@ -31,7 +31,8 @@ def exported(
     tiny_bank: QuestionBank,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Callable[..., tuple[TQNetModel, ExportedEncoder]]:
-    """A tiny model and its export; options are those of `ModelConfig`; ``read_out`` adds an untrained one.
+    """A tiny model and its export; options are those of `ModelConfig`; ``read_out`` adds an untrained one
+    with terms of that weight.
 
     Skips where the extra is not installed.
     """
@@ -41,11 +42,11 @@ def exported(
             pytest.importorskip(package)
         key = (format, precision, *sorted(options.items()))
         if key not in _exports:
-            read_out = options.pop("read_out", False)
+            read_out = options.pop("read_out", None)
             model, folder = build_tiny(awake=True, **options), tmp_path_factory.mktemp("model")
-            if read_out:
+            if read_out is not None:
                 model.config.visual_trained = True  # as far as FrozenEncoder asks
-                FrozenEncoder(model, tiny_bank, 0.7, RunConfig(out="out")).features(tiny_bank)
+                FrozenEncoder(model, tiny_bank, read_out, RunConfig(out="out")).features(tiny_bank)
             model.save_pretrained(folder)
             (folder / format).mkdir()
             write(model, folder, folder / format, format, precision, tiny_bank)

@@ -58,9 +58,10 @@ def test_a_model_that_reads_text_alone_is_one_graph(exported, questions: list[Qu
     np.testing.assert_allclose(encoder.encode(questions), model.encode(questions, device="cpu"), atol=2e-4)
 
 
+@pytest.mark.parametrize("terms", [0.7, 0.0])
 @pytest.mark.parametrize("format", ["torch", "onnx", "openvino"])
-def test_a_model_with_a_read_out(exported, questions: list[Question], format: str) -> None:
-    model, encoder = exported(format, read_out=True)
+def test_a_model_with_a_read_out(exported, questions: list[Question], format: str, terms: float) -> None:
+    model, encoder = exported(format, read_out=terms)
     assert model.readout is not None
     np.testing.assert_allclose(encoder.encode(questions), model.encode(questions, device="cpu"), atol=2e-4)
 
