@@ -237,14 +237,14 @@ _ENDLESS = 20.0
 def is_linear(entry: Entry, kind: Kind, length: int) -> bool:
     """Return whether the time that a function takes grows linearly with a kind of text.
 
-    The first two measurements clear nearly all kinds. What remains is measured again, three times at each length, until
-    it grows linearly or is long enough to be sure of it.
+    The first two measurements clear nearly all kinds. What remains is measured again, three times at each length and the
+    last one repeatedly, as a busy machine's clock is coarse, until it grows linearly or is long enough to be sure of it.
     """
     short, long = (seconds(entry, kind.text(n)) for n in (length, 4 * length))
     if long < _LEAST or long < _MOST_QUADRUPLED * short:
         return True
-    for _ in range(6):
-        length *= 2
+    for factor in (2, 2, 2, 2, 2, 2, 1, 1, 1):
+        length *= factor
         # Not three times the same text, which some functions remember.
         short, long = (min(seconds(entry, kind.text(n - 64 * i)) for i in range(3)) for n in (length, 4 * length))
         if long < _MOST_QUADRUPLED * short:
