@@ -237,8 +237,8 @@ _ENDLESS = 20.0
 def is_linear(entry: Entry, kind: Kind, length: int) -> bool:
     """Return whether the time that a function takes grows linearly with a kind of text.
 
-    The first two measurements clear nearly all kinds. What remains is measured again, three times at each length and the
-    last one repeatedly, as a busy machine's clock is coarse, until it grows linearly or is long enough to be sure of it.
+    The first two measurements clear nearly all kinds. What remains is measured again, three times at each length, and
+    the last one repeatedly, as a busy machine has a coarse clock, until it grows linearly or is long enough to be sure.
     """
     short, long = (seconds(entry, kind.text(n)) for n in (length, 4 * length))
     if long < _LEAST or long < _MOST_QUADRUPLED * short:
