@@ -52,7 +52,7 @@ class Claim:
     @property
     def verdict(self) -> str:
         low, high = self.interval
-        if low <= 0 <= high:
+        if not (low > 0 or high < 0):  # or the interval is not known
             return CHANCE
         return AGREES if self.measured * self.paper > 0 else CONTRADICTS
 
@@ -117,7 +117,7 @@ def _claims(page: str, table: str, document: dict[str, Any]) -> Iterator[Claim]:
             difference["over"],
             difference["paper"],
             gain["difference"],
-            Interval(*gain["interval"]),
+            Interval.from_json(gain["interval"]),
         )
 
 

@@ -91,7 +91,7 @@ def inline(placeholder: str, results: Path = RESULTS, folder: str = "") -> str:
         for difference in document["differences"]:
             named = [difference["row"], difference["over"], *filter(None, [difference.get("paraphrases")])]
             if named == [row, over, *pairs]:
-                return gain_text(difference[measure]["difference"], Interval(*difference[measure]["interval"]))
+                return gain_text(difference[measure]["difference"], Interval.from_json(difference[measure]["interval"]))
     for table in document["tables"]:
         if measure in table["header"] and (not pairs or table["title"].endswith(pairs[0])):
             for cells in table["rows"]:

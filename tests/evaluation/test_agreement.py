@@ -132,3 +132,11 @@ def test_an_interval_knows_how_many_questions_there_are() -> None:
         found.append(result.spearman_interval.high - result.spearman_interval.low)
     assert found[0] == pytest.approx(found[1], rel=0.3)
     assert min(found) > 0.2
+
+
+def test_one_group_has_no_interval() -> None:
+    bank = QuestionBank.from_questions(Question(id=str(i), stem="?", group="g") for i in range(4))
+    scored = ScoredPairs(np.array([0, 1, 2]), np.array([1, 2, 3]), np.array([0.1, 0.2, 0.3]))
+    vectors = np.random.default_rng(0).normal(size=(4, 8))
+    result = evaluate_agreement(vectors, judged_pairs(bank, Similarity.from_groups(bank), scored, None))
+    assert result.to_dict()["spearman_interval"] == (None, None)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tqnet.evaluation.difficulty import DifficultyScores, evaluate_difficulty, has_difficulties
+from tqnet.evaluation.difficulty import DifficultyScores, evaluate_difficulty, has_difficulties, resampled_scores
 from tqnet.evaluation.metrics import degree_of_agreement
 from tqnet.questions import Question, QuestionBank
 
@@ -94,3 +94,8 @@ def test_nothing_to_predict(bank: QuestionBank) -> None:
         evaluate_difficulty(vectors_of(flat, 1), flat)
     with pytest.raises(ValueError, match="3 vectors for 240 questions"):
         evaluate_difficulty(np.zeros((3, 4)), bank)
+
+
+def test_one_group_has_no_draws() -> None:
+    draws = resampled_scores(np.arange(5.0), np.arange(5.0), np.zeros(5, dtype=np.int64))
+    assert {name: len(values) for name, values in draws.items()} == {"mae": 0, "rmse": 0, "pcc": 0, "doa": 0}

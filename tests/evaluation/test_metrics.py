@@ -107,3 +107,5 @@ def test_fewer_than_two_groups_have_no_interval(groups: list[int]) -> None:
     interval = metrics.bootstrap_interval(np.ones(len(groups)), groups)
     assert np.isnan(interval).all()
     assert (str(interval), interval.to_json(), metrics.gain_text(0.1, interval)) == ("–", (None, None), "+0.100")
+    assert np.isnan(metrics.Interval.from_json(interval.to_json())).all()
+    assert list(metrics.drawn_groups(len(set(groups)), 5)) == []

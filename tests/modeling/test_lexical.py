@@ -83,17 +83,23 @@ def test_a_read_out_is_saved_and_loaded(read_out: TQNetModel, tiny_bank: Questio
     np.testing.assert_array_equal(loaded.encode(tiny_bank, device="cpu"), read_out.encode(tiny_bank, device="cpu"))
 
 
-def test_a_read_out_of_the_vector_alone(build_tiny: Callable[..., TQNetModel], tiny_bank: QuestionBank) -> None:
-    """It is a rotation at first, and keeps when the vocabulary changes, as it counts no token."""
+def test_a_read_out_of_the_vector_alone(
+    build_tiny: Callable[..., TQNetModel], tiny_bank: QuestionBank, tmp_path: Path
+) -> None:
+    """It is a rotation at first, and stays when the vocabulary changes, as it counts no token."""
     model = build_tiny(awake=True, visual=None, fusion="none")
     vectors = model.encode(tiny_bank, device="cpu")
     FrozenEncoder(model, tiny_bank, 0, RunConfig(out="out")).features(tiny_bank)
     read = model.encode(tiny_bank, device="cpu")
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     np.testing.assert_allclose(read @ read.T, unit @ unit.T, atol=1e-5)
-    model.resize_token_embeddings(len(model.processor.tokenizer) + 3)
     assert model.readout is not None
-    assert sum(weights.numel() for weights in model.readout.parameters()) == model.config.hidden_size**2
+    assert model.readout.state_dict().keys() == {"linear.weight"}
+    tokens = [str(number) * 9 for number in range(3)]
+    model.processor.tokenizer.add_tokens(tokens)
+    model.resize_token_embeddings(len(model.processor.tokenizer))
+    model.save_pretrained(tmp_path)
+    np.testing.assert_allclose(load_model(tmp_path).encode(tiny_bank, device="cpu"), read, atol=1e-5)
 
 
 def test_a_read_out_in_bf16(read_out: TQNetModel) -> None:

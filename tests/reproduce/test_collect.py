@@ -45,6 +45,7 @@ def results(tmp_path: Path) -> Path:
         "chance": (0.0, [-0.05, 0.05]),
         "chance of the paper's": (0.1, [-0.1, 0.3]),
         "down": (-0.2, [-0.3, -0.1]),
+        "without an interval": (0.2, [None, None]),
     }
     differences = [
         {"row": row, "over": "base", "paper": 0.1, "F1 L1": {}, "F1 L2": {"difference": by, "interval": interval}}
@@ -69,16 +70,18 @@ def test_claims_are_judged_by_their_intervals(results: Path) -> None:
         "chance": claims.CHANCE,
         "chance of the paper's": claims.CHANCE,
         "down": claims.CONTRADICTS,
+        "without an interval": claims.CHANCE,
     }
     rows = claims.claim_table(found).rows
     assert ("up, over base", "table9: F1 L2", "+0.100", "+0.200 [+0.100, +0.300]", claims.AGREES, "–") in rows
     few = "data: the interval holds the paper's difference too"
-    assert [row[-1] for row in rows] == ["–", "budget: too few steps", few, "not known"]
-    assert claims.count_table(found).rows[-1] == ("all", "", "1", "1", "2", "1", "1", "0", "0", "0", "1")
+    assert [row[-1] for row in rows] == ["–", "budget: too few steps", few, "not known", "not known"]
+    assert claims.count_table(found).rows[-1] == ("all", "", "1", "1", "3", "1", "1", "0", "0", "0", "2")
 
 
 def test_placeholders_are_filled(results: Path) -> None:
     assert collect.page("tqnet", results).endswith("0.900, +0.200 [+0.100, +0.300]")
+    assert collect.inline("tqnet/table9 | without an interval > base | F1 L2", results) == "+0.200"
     with pytest.raises(ValueError, match="no such number"):
         collect.inline("tqnet/table9 | down | F1 L2", results)
     (results / "tqnet" / "table8.json").write_text("{}")

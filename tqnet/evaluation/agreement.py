@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from tqnet.evaluation.metrics import FloatArray, IntArray, Interval, percentiles
+from tqnet.evaluation.metrics import FloatArray, IntArray, Interval, drawn_groups, percentiles
 from tqnet.evaluation.similar import in_split
 from tqnet.questions.hierarchy import KnowledgeDistance
 
@@ -145,10 +145,9 @@ def evaluate_agreement(vectors: npt.NDArray[np.floating], pairs: Pairs, seed: in
     _, ends = np.unique(pairs.groups, return_inverse=True)
     first, second = ends.reshape(pairs.groups.shape)
     count = int(ends.max()) + 1
-    rng = np.random.default_rng(seed)
     draws = []
-    for _ in range(200):
-        drawn = np.bincount(rng.integers(count, size=count), minlength=count)
+    for groups in drawn_groups(count, 200, seed):
+        drawn = np.bincount(groups, minlength=count)
         # Within one group a pair counts once for each time that it is drawn.
         rows = np.repeat(np.arange(len(cosine)), np.where(first == second, drawn[first], drawn[first] * drawn[second]))
         if len(rows) and np.ptp(pairs.nearness[rows]):  # else no correlation is defined

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from tqnet.evaluation.metrics import FloatArray, IntArray, Interval, check_vectors, degree_of_agreement, percentiles
+from tqnet.evaluation.metrics import (
+    FloatArray,
+    IntArray,
+    Interval,
+    check_vectors,
+    degree_of_agreement,
+    drawn_groups,
+    percentiles,
+)
 from tqnet.evaluation.probe import feature_statistics, labelled_rows, probe_splits, standardise
 from tqnet.questions.splits import has_splits, question_units
 
@@ -148,10 +156,9 @@ def resampled_scores(truth: FloatArray, predicted: FloatArray, groups: IntArray)
     Draws of one difficulty alone, which have no degree of agreement, are skipped.
     """
     members = [np.flatnonzero(groups == group) for group in np.unique(groups)]
-    rng = np.random.default_rng(0)
     draws = []
-    for _ in range(REPEATS):
-        rows = np.concatenate([members[group] for group in rng.integers(len(members), size=len(members))])
+    for drawn in drawn_groups(len(members), REPEATS):
+        rows = np.concatenate([members[group] for group in drawn])
         if np.ptp(truth[rows]):
             draws.append(asdict(DifficultyScores.measure(truth[rows], predicted[rows])))
-    return {name: np.array([draw[name] for draw in draws]) for name in draws[0]}
+    return {score.name: np.array([draw[score.name] for draw in draws]) for score in fields(DifficultyScores)}

@@ -8,7 +8,7 @@ matrices ``truth`` and ``predicted``, ``[questions, classes]``, which serve sing
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +29,11 @@ class Interval(NamedTuple):
 
     def __str__(self) -> str:
         return "–" if np.isnan(self.low) else f"{self.low:.3f}–{self.high:.3f}"
+
+    @classmethod
+    def from_json(cls, ends: Sequence[float | None]) -> Interval:
+        """Read what :meth:`to_json` returned."""
+        return cls(*(np.nan if end is None else end for end in ends))
 
     def to_json(self) -> tuple[float | None, float | None]:
         """Return both ends; None where they are unknown."""
@@ -207,13 +212,18 @@ def resampled_ratio(
 def resampled_sums(values: npt.NDArray[Any], groups: Groups, *, repeats: int = 2000, seed: int = 0) -> FloatArray:
     """Column sums ``[repeats, k]`` of draws by group of ``values [n, k]``; ``[0, k]`` of fewer than two groups."""
     by_group = np.stack([_group_sums(column, groups) for column in values.T])
-    rng, count = np.random.default_rng(seed), by_group.shape[1]
-    if count < 2:
-        return np.zeros((0, values.shape[1]))
-    sums = np.empty((repeats, values.shape[1]))
-    for repeat in range(repeats):  # a loop, not one matrix: 20,000 groups would take 320 MB
-        sums[repeat] = by_group[:, rng.integers(count, size=count)].sum(axis=1)
-    return sums
+    sums = [by_group[:, drawn].sum(axis=1) for drawn in drawn_groups(by_group.shape[1], repeats, seed)]
+    return np.array(sums).reshape(-1, values.shape[1])
+
+
+def drawn_groups(count: int, repeats: int, seed: int = 0) -> Iterator[IntArray]:
+    """Yield bootstrap draws of ``count`` groups, ``[count]``; none of fewer than two, which tell nothing of chance.
+
+    One by one: of 20,000 groups, a matrix of all draws would take 320 MB.
+    """
+    rng = np.random.default_rng(seed)
+    for _ in range(repeats if count > 1 else 0):
+        yield rng.integers(count, size=count)
 
 
 def _group_sums(values: FloatArray, groups: Groups) -> FloatArray:

@@ -135,7 +135,7 @@ def stage_bars(scores: Mapping[str, RankingScores], *, k: int = 5, theme: Theme 
         axes = figure.add_subplot()
         for row, summary in enumerate(shown.values()):
             value = float(summary["precision"] or 0.0)
-            low, high = (value if summary[end] is None else float(summary[end] or 0.0) for end in ("low", "high"))
+            low, high = (value if (end := summary[name]) is None else float(end) for name in ("low", "high"))
             last = row == len(shown) - 1
             axes.barh(row, value, height=0.62, color=theme.accent if last else theme.other)
             axes.plot([low, high], [row, row], color=theme.ink, linewidth=1.4, solid_capstyle="butt")

@@ -29,12 +29,12 @@ class LexicalReadout(nn.Module):
     def __init__(self, config: TQNetConfig):
         super().__init__()
         self.weight, self.buckets = config.lexical_weight, config.lexical_buckets
-        self.terms = nn.Embedding(config.lexical_buckets, config.lexical) if config.lexical else None
         self.linear = nn.Linear(config.hidden_size + config.lexical, config.hidden_size, bias=False)
+        self.terms = nn.Embedding(config.lexical_buckets, config.lexical) if config.lexical else None
         self.first: Tensor
         self.second: Tensor
         # The hash of a pair is the sum of two: of its first token, and of its second.
-        for name in ("first", "second"):
+        for name in ("first", "second") if config.lexical else ():
             self.register_buffer(name, torch.zeros(config.vocab_size, dtype=torch.long))
 
     def forward(self, vector: Tensor, input_ids: Tensor, mask: Tensor) -> Tensor:
@@ -57,13 +57,8 @@ class LexicalReadout(nn.Module):
 
     @torch.no_grad()
     def fit(self, ids: Sequence[Sequence[int]], tokenizer: PreTrainedTokenizerBase, seed: int) -> None:
-        """Fit the terms to the token ids of questions; the linear map starts as a random rotation.
-
-        Terms of a single question are left out.
-        """
-        nn.init.orthogonal_(self.linear.weight)
-        if self.terms is None:
-            return
+        """Fit the terms to the token ids of questions; terms of a single question are left out."""
+        assert self.terms is not None
         hashes = np.random.default_rng(seed).integers(self.buckets, size=(2, len(self.first)))
         tokens = tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))
         numbers = [place for place, token in enumerate(tokens) if token.strip("#▁Ġ").isdigit()]

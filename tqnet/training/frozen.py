@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from tqnet.config import ConfigError
 from tqnet.libraries import precision
@@ -57,8 +58,9 @@ class FrozenEncoder(nn.Module):
         config: Any = model.config
         config.readout, config.lexical, config.lexical_weight = True, WIDTH if weight else 0, weight
         self.config, self.readout = config, LexicalReadout(config)
-        self.readout.fit(_token_ids(model, bank), model.processor.tokenizer, run.seed)
+        nn.init.orthogonal_(self.readout.linear.weight)  # keeps what is near
         if self.readout.terms is not None:
+            self.readout.fit(_token_ids(model, bank), model.processor.tokenizer, run.seed)
             self.readout.terms.requires_grad_(False)
         self._validation: dict[str, Tensor] = {}
 
@@ -86,6 +88,8 @@ class FrozenEncoder(nn.Module):
         model.readout = None
         vectors = torch.from_numpy(model.encode(bank, device=self.device, precision=precision(self.run.precision)))
         model.readout = self.readout
+        if self.readout.terms is None:
+            return F.normalize(vectors, dim=1)
         ids, device = _token_ids(model, bank), self.readout.linear.weight.device
         parts = []
         for start in range(0, len(bank), _CHUNK):
