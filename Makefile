@@ -1,7 +1,7 @@
 # make demo: environment, the three stages on the sample bank, scores, a report, an index and searches (under 10 minutes on 2 cores)
 # make demo START=me5 RUN=runs/demo-me5: the same in two languages, from multilingual-e5-small (11 minutes)
 # make test: linters, types and the fast tests; make test-all: the slow tests too
-# make model DATA=FOLDER: a small model of English and Chinese questions from five banks with free licences, in int8 (an hour)
+# make model DATA=FOLDER: a small model of English and Chinese questions from five banks with free licences, in int8 (hours)
 # make gpu BANK=FOLDER: what an accelerator makes of the recipes, in 12 minutes; again to go on
 # make fuzz MINUTES=10: attacks on whatever reads a stranger's text, until the time is over
 # make lock: requirements.lock, with hashes, from constraints.txt; make audit: known vulnerabilities in it; make sbom: its list
@@ -81,7 +81,7 @@ model: $(VENV)/installed
 	$(BIN)/tqnet card $(MODEL)/scl/model --license mit --results $(MODEL)/opl/results.json $(MODEL)/wemath/results.json --name model
 	$(BIN)/tqnet export --model $(MODEL)/scl/model --format openvino --precision int8-weights --bank $(MODEL)/bank.jsonl
 
-JUDGE := $(BIN)/tqnet evaluate stages 'start encoder=encoder:me5' model=$(MODEL)/scl/model TF-IDF=tfidf --split all --without-duplicates
+JUDGE := $(BIN)/tqnet evaluate stages 'start encoder=encoder:me5' model=$(MODEL)/scl/model TF-IDF=tfidf --without-duplicates
 
 fuzz: $(VENV)/installed
 	$(BIN)/python -m reproduce.benchmarks.attacks --minutes $(MINUTES)
