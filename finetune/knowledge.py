@@ -18,8 +18,8 @@ from torch import Tensor, nn
 
 from tqnet.augment.view import AugmentConfig
 from tqnet.config import ConfigError, Count, parse_config, section, settings
+from tqnet.evaluation.linear_probe import decide, probabilities
 from tqnet.evaluation.metrics import micro_f1
-from tqnet.evaluation.probe import decide, probabilities
 from tqnet.hub.card import write_card
 from tqnet.libraries import precision, to_device
 from tqnet.losses.prediction import concept_classification

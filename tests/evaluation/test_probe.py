@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from tqnet.evaluation.probe import L2_STRENGTHS, LinearProbe, _path, decide, evaluate_probe, indicators, probe_splits
+from tqnet.evaluation.linear_probe import L2_STRENGTHS, LinearProbe, _path, decide, indicators
+from tqnet.evaluation.probe import evaluate_probe, probe_splits
 from tqnet.questions import KnowledgeHierarchy, Question, QuestionBank
 
 

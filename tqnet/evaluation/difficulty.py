@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from tqnet.evaluation.linear_probe import feature_statistics, standardise
 from tqnet.evaluation.metrics import (
     FloatArray,
     IntArray,
@@ -17,7 +18,7 @@ from tqnet.evaluation.metrics import (
     drawn_groups,
     percentiles,
 )
-from tqnet.evaluation.probe import feature_statistics, labelled_rows, probe_splits, standardise
+from tqnet.evaluation.probe import labelled_rows, probe_splits
 from tqnet.questions.splits import has_splits, question_units
 
 if TYPE_CHECKING:

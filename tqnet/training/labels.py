@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from tqnet.evaluation.linear_probe import indicators
 from tqnet.evaluation.metrics import BoolArray
-from tqnet.evaluation.probe import indicators
 from tqnet.questions import QuestionBank
 from tqnet.questions.hierarchy import KnowledgeHierarchy, class_name, hierarchy_faults
 from tqnet.questions.question import BankError, KnowledgePath
