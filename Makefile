@@ -67,21 +67,21 @@ gunzip -c $(DATA)/openstax/extra_text.jsonl.gz > $(EXERCISES)
 endef
 
 # Trained on openstax (CC BY), math, tal_zh, tal_en and geometry (MIT); judged on banks that it has not seen.
-SMALL := runs/model
+MODEL_RUNS := runs/model
 FREE := openstax tal_zh tal_en geometry math
 model: $(VENV)/installed
 	$(if $(DATA),,$(error usage: make model DATA=FOLDER with the banks $(FREE), and opl and wemath to judge it by))
 	for bank in $(FREE) opl wemath; do test -d $(DATA)/$$bank || { echo "$(DATA)/$$bank: no such folder"; exit 1; }; done
 	$(exercises)
-	$(MERGE) $(FREE:%=$(DATA)/%) $(EXERCISES) --out $(SMALL)/bank.jsonl
-	$(LAUNCH) finetune/similar.py --config configs/model/similar.yaml data.bank=$(SMALL)/bank.jsonl run.out=$(SMALL)/scl \
+	$(MERGE) $(FREE:%=$(DATA)/%) $(EXERCISES) --out $(MODEL_RUNS)/bank.jsonl
+	$(LAUNCH) finetune/similar.py --config configs/model/similar.yaml data.bank=$(MODEL_RUNS)/bank.jsonl run.out=$(MODEL_RUNS)/scl \
 	  run.resume=true
-	$(JUDGE) --bank $(DATA)/opl --out $(SMALL)/opl
-	$(JUDGE) --bank $(DATA)/wemath --similar-level 4 --out $(SMALL)/wemath
-	$(BIN)/tqnet card $(SMALL)/scl/model --license mit --results $(SMALL)/opl/results.json $(SMALL)/wemath/results.json --name model
-	$(BIN)/tqnet export --model $(SMALL)/scl/model --format openvino --precision int8-weights --bank $(SMALL)/bank.jsonl
+	$(JUDGE) --bank $(DATA)/opl --out $(MODEL_RUNS)/opl
+	$(JUDGE) --bank $(DATA)/wemath --similar-level 4 --out $(MODEL_RUNS)/wemath
+	$(BIN)/tqnet card $(MODEL_RUNS)/scl/model --license mit --results $(MODEL_RUNS)/opl/results.json $(MODEL_RUNS)/wemath/results.json --name model
+	$(BIN)/tqnet export --model $(MODEL_RUNS)/scl/model --format openvino --precision int8-weights --bank $(MODEL_RUNS)/bank.jsonl
 
-JUDGE := $(BIN)/tqnet evaluate stages 'start encoder=encoder:me5' model=$(SMALL)/scl/model TF-IDF=tfidf --without-duplicates
+JUDGE := $(BIN)/tqnet evaluate stages 'start encoder=encoder:me5' model=$(MODEL_RUNS)/scl/model TF-IDF=tfidf --without-duplicates
 
 fuzz: $(VENV)/installed
 	$(BIN)/python -m reproduce.benchmarks.attacks --minutes $(MINUTES)

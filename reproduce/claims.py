@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import yaml
 
 from tqnet.evaluation.metrics import Interval, gain_text
@@ -52,7 +53,7 @@ class Claim:
     @property
     def verdict(self) -> str:
         low, high = self.interval
-        if not (low > 0 or high < 0):  # or the interval is not known
+        if np.isnan(low) or low <= 0 <= high:
             return CHANCE
         return AGREES if self.measured * self.paper > 0 else CONTRADICTS
 

@@ -57,7 +57,7 @@ class LexicalReadout(nn.Module):
 
     @torch.no_grad()
     def fit(self, ids: Sequence[Sequence[int]], tokenizer: PreTrainedTokenizerBase, seed: int) -> None:
-        """Fit the terms to the token ids of questions; terms of a single question are left out."""
+        """Fit the terms (``lexical`` > 0) to the token ids of questions; those of a single question are left out."""
         assert self.terms is not None
         hashes = np.random.default_rng(seed).integers(self.buckets, size=(2, len(self.first)))
         tokens = tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))

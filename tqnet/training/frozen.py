@@ -58,7 +58,7 @@ class FrozenEncoder(nn.Module):
         config: Any = model.config
         config.readout, config.lexical, config.lexical_weight = True, WIDTH if weight else 0, weight
         self.config, self.readout = config, LexicalReadout(config)
-        nn.init.orthogonal_(self.readout.linear.weight)  # keeps what is near
+        nn.init.orthogonal_(self.readout.linear.weight)  # a rotation; with terms, a projection
         if self.readout.terms is not None:
             self.readout.fit(_token_ids(model, bank), model.processor.tokenizer, run.seed)
             self.readout.terms.requires_grad_(False)
@@ -88,7 +88,7 @@ class FrozenEncoder(nn.Module):
         model.readout = None
         vectors = torch.from_numpy(model.encode(bank, device=self.device, precision=precision(self.run.precision)))
         model.readout = self.readout
-        if self.readout.terms is None:
+        if self.readout.terms is None:  # nothing to tokenise
             return F.normalize(vectors, dim=1)
         ids, device = _token_ids(model, bank), self.readout.linear.weight.device
         parts = []
