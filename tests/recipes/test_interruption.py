@@ -31,7 +31,11 @@ def wait_for(process: subprocess.Popen[str], reached: Callable[[], bool]) -> Non
     ("name", "settings"),
     [
         ("pretrain.mlm", ["run.precision=bf16", "optim.name=sgd", "model.visual=null"]),
-        ("pretrain.moco", ["queue=32", "model.visual=null", "run.batch_size=8", "run.accumulate=2", "data.workers=1"]),
+        pytest.param(
+            "pretrain.moco",
+            ["queue=32", "model.visual=null", "run.batch_size=8", "run.accumulate=2", "data.workers=1"],
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_killed_and_resumed_is_as_if_never_stopped(

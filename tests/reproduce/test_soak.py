@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+import pytest
 from fastapi.testclient import TestClient
 
 from reproduce.benchmarks import soak
@@ -13,6 +14,7 @@ from tqnet.questions import QuestionBank
 __all__ = ["bank", "client", "client_of", "encode", "index_folder", "model_folder"]  # fixtures
 
 
+@pytest.mark.slow
 def test_every_request_has_its_status(client: TestClient, bank: QuestionBank) -> None:
     asked = list(itertools.islice(soak.requests(bank, soak.figure_files(bank), seed=0), 80))
     assert {request.kind for request in asked} == set(soak.SHARES)

@@ -112,7 +112,12 @@ def _build_and_die(folder: Path, manifest: Manifest, point: str) -> None:
 
 @pytest.mark.parametrize(
     ("point", "served", "encoded"),
-    [("encode", 20, 36), ("add", 20, 0), ("publish", 20, 0), ("list", 60, 0)],
+    [
+        ("encode", 20, 36),
+        pytest.param("add", 20, 0, marks=pytest.mark.slow),
+        pytest.param("publish", 20, 0, marks=pytest.mark.slow),
+        ("list", 60, 0),
+    ],
 )
 def test_a_killed_build(
     point: str, served: int, encoded: int, folder: Path, manifest: Manifest, monkeypatch: pytest.MonkeyPatch

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import httpx
+import pytest
 
 from tests.serving.process import serving
 
@@ -27,6 +28,7 @@ def test_a_server_prints_its_address_alone(own_index: Path, tmp_path: Path) -> N
     assert len(printed) == 1, printed
 
 
+@pytest.mark.slow
 def test_a_search_prints_its_results_alone(own_index: Path) -> None:
     command = [sys.executable, "-m", "tqnet.cli", "search", str(own_index), "--text", "Find $x$", "--floor", "-1"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2])
