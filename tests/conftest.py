@@ -163,6 +163,8 @@ def build_tiny(_originals: dict[tuple[Any, ...], TQNetModel], sample_bank: Quest
             for name, module in model.named_modules():
                 if awake and isinstance(module, torch.nn.Linear) and not name.startswith("text."):
                     torch.nn.init.normal_(module.weight, std=0.3)
+            if awake and getattr(model, "figure_gate", None) is not None:
+                torch.nn.init.normal_(model.figure_gate, std=0.3)
             _originals[key] = model.eval()
         return copy.deepcopy(_originals[key])
 

@@ -99,7 +99,14 @@ def test_a_signal_to_one_process_stops_both(group: Group, small_bank: Path, tmp_
 
 def test_weights_that_a_batch_does_not_reach(group: Group, small_bank: Path, tmp_path: Path) -> None:
     """Momentum and decay move them in one process as in two, where zero gradients come from the all-reduce."""
-    plain = ["model.dropout=0", "model.visual_norm=group", "optim.name=sgd", "optim.lr=0.05", "optim.weight_decay=0.1"]
+    plain = [
+        "model.dropout=0",
+        "model.visual_norm=group",
+        "model.pooling=gated",
+        "optim.name=sgd",
+        "optim.lr=0.05",
+        "optim.weight_decay=0.1",
+    ]
     settings = [f"data.bank={small_bank}", *plain, *STEPS, "run.accumulate=1", "run.max_steps=5", "run.save_every=5"]
     alone, both = Run(tmp_path / "alone"), Run(tmp_path / "both")
     run_recipe("finetune.similar", *settings, f"run.out={alone.out}")

@@ -19,7 +19,7 @@ from tqnet.questions import Question
 
 Build = Callable[..., TQNetModel]
 
-VARIANTS = [(f, p) for f in ("coordinated", "joint", "none") for p in ("tokens", "per_modality")]
+VARIANTS = [(f, p) for f in ("coordinated", "joint", "none") for p in ("tokens", "per_modality", "gated")]
 
 
 def close(one: np.ndarray, other: np.ndarray, tolerance: float = 1e-5) -> bool:
@@ -35,7 +35,7 @@ def minilm() -> TQNetModel:
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("pooling", ["tokens", "per_modality"])
+@pytest.mark.parametrize("pooling", ["tokens", "per_modality", "gated"])
 def test_an_untrained_model_gives_the_mean_of_its_text_encoder_where_there_is_no_figure(
     build_tiny: Build, pooling: str
 ) -> None:

@@ -27,6 +27,7 @@ from tqnet.questions import Question
     [
         {},
         {"fusion": "joint", "pooling": "per_modality"},
+        {"pooling": "gated"},
         {"fusion": "none"},
         {"visual": None},
         {"visual_norm": "group"},

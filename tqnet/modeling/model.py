@@ -56,6 +56,8 @@ class TQNetModel(QuestionEncoder):
             self.visual = VisualStream(config)
         if config.fusion == "coordinated":
             self.fusion = CoordinatedFusion(config)
+        gated = config.pooling == "gated" and config.reads_images
+        self.figure_gate = nn.Parameter(torch.zeros(config.hidden_size)) if gated else None
         self.readout = LexicalReadout(config) if config.readout else None
         self.post_init()
 
@@ -197,7 +199,7 @@ class TQNetModel(QuestionEncoder):
 
     def freeze_vector(self) -> None:
         """Freeze what ``embedding`` alone needs, in a training without it: DDP waits for all other gradients."""
-        for part in (getattr(self, "fusion", None), self.readout):
+        for part in (getattr(self, "fusion", None), self.figure_gate, self.readout):
             if part is not None:
                 part.requires_grad_(False)
 
@@ -210,11 +212,14 @@ class TQNetModel(QuestionEncoder):
         """Pool tokens [b, t + v, h], the first ``text_length`` of them text, into vectors [b, h]."""
         if self.config.pooling in ("first", "last"):
             return self._text_vector(tokens[:, :text_length], mask[:, :text_length])
-        # Without figures, skip any(): ONNX Runtime disagrees with PyTorch on zero columns.
-        if self.config.pooling == "tokens" or tokens.shape[1] == text_length:
+        # Skip zero columns of figures, on which ONNX Runtime disagrees with PyTorch. In training they stay: they keep
+        # the gate in the graph.
+        if self.config.pooling == "tokens" or (tokens.shape[1] == text_length and not self.training):
             return masked_mean(tokens, mask)
         text = masked_mean(tokens[:, :text_length], mask[:, :text_length])
         visual = masked_mean(tokens[:, text_length:], mask[:, text_length:])
+        if self.figure_gate is not None:
+            return text + self.figure_gate * visual
         has_images = mask[:, text_length:].any(1, keepdim=True)
         return torch.where(has_images, (text + visual) / 2, text)
 
