@@ -135,7 +135,7 @@ def same_equation(equation: tuple[str, ...], values: Sequence[Fraction], problem
 
 
 def solver_table(results: Mapping[str, SolverScores], doubles: BoolArray, notes: Sequence[str] = ()) -> Table:
-    """Tabulate each solver's shares with intervals, and its answers without doubles.
+    """Tabulate each solver's shares with intervals, and its answers without near-duplicates.
 
     Args:
         doubles: bool [n], problems that are also in ``train``.
@@ -148,7 +148,7 @@ def solver_table(results: Mapping[str, SolverScores], doubles: BoolArray, notes:
     groups = next(iter(results.values())).groups
     drawn = "problems" if len(np.unique(groups)) == len(groups) else "groups of problems"
     about = f"{measures_note(len(groups), int(doubles.sum()))} 95 % intervals in brackets, {drawn} drawn anew."
-    header = ("solver", *MEASURES.values(), "answers without doubles")
+    header = ("solver", *MEASURES.values(), "answers without near-duplicates")
     return Table("Problems solved", header, tuple(rows), (about, *notes))
 
 
@@ -157,7 +157,8 @@ def measures_note(problems: int, doubles: int) -> str:
     return (
         f"Of {problems:,} problems. An answer is right whose value is the true equation's to 1e-4, an equation whose "
         "operators and values stand at the same places; then but for the order of what is added or multiplied. "
-        f"Without doubles: without the {doubles:,} problems whose text is in train but for numbers or few words."
+        f"Without near-duplicates: without the {doubles:,} problems whose text, up to numbers and a few words, is in "
+        "train."
     )
 
 
