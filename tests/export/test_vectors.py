@@ -46,9 +46,9 @@ def test_vectors_are_those_of_the_model_whatever_is_in_a_batch(
 
 
 @pytest.mark.parametrize("format", ["onnx", "openvino"])
-@pytest.mark.parametrize("pooling", ["per_modality", "gated"])
-def test_a_model_of_one_stream(exported, questions: list[Question], format: str, pooling: str) -> None:
-    model, encoder = exported(format, fusion="joint", pooling=pooling)
+@pytest.mark.parametrize(("fusion", "pooling"), [("joint", "per_modality"), ("coordinated", "gated")])
+def test_other_poolings(exported, questions: list[Question], format: str, fusion: str, pooling: str) -> None:
+    model, encoder = exported(format, fusion=fusion, pooling=pooling)
     np.testing.assert_allclose(encoder.encode(questions), model.encode(questions, device="cpu"), atol=2e-4)
 
 

@@ -56,6 +56,13 @@ def test_a_saved_model_gives_equal_vectors_whichever_way_it_is_loaded(
     assert np.array_equal(model.encode(mixed_questions, processor=processor), wanted)
 
 
+def test_a_gate_that_was_not_saved_is_shut(tiny_model: TQNetModel, tmp_path: Path) -> None:
+    tiny_model.save_pretrained(tmp_path)
+    gated = TQNetModel.from_pretrained(tmp_path, pooling="gated")
+    assert gated.figure_gate is not None
+    assert not gated.figure_gate.any()
+
+
 @pytest.mark.slow
 def test_loading_warns_of_nothing(tiny_model: TQNetModel, tmp_path: Path) -> None:
     tiny_model.save_pretrained(tmp_path)

@@ -14,6 +14,7 @@ from tests.families import write_encoder
 from tqnet.config import ConfigError
 from tqnet.modeling.build import build_model, load_model
 from tqnet.modeling.model import TQNetModel
+from tqnet.modeling.pretrained import encoder_for
 from tqnet.modeling.settings import ModelConfig
 from tqnet.questions import QuestionBank
 
@@ -85,6 +86,12 @@ def test_merged_pieces_are_not_cut(tmp_path: Path, texts: list[str]) -> None:
     config = ModelConfig(text=str(folder), vocabulary="bank", visual=None, fusion="none", max_length=96)
     with pytest.raises(ConfigError, match=r"^model.vocabulary: bank, but .*BPE"):
         build_model(config, texts)
+
+
+def test_the_language_chooses_the_encoder() -> None:
+    english, chinese = "Find $x$ if $2x = 7$.", "求三角形的面积"
+    assert encoder_for([english] * 99 + [chinese]) == encoder_for([]) == "minilm"
+    assert encoder_for([english, chinese] * 50) == "me5"
 
 
 @pytest.mark.slow

@@ -160,13 +160,16 @@ def test_adapters_are_trained_and_merged(train: Callable[..., Any], tmp_path: Pa
 
 
 def test_a_bank_without_figures_leaves_the_visual_stream_alone(train: Callable[..., Any], tmp_path: Path) -> None:
-    """Its weights would decay without ever being used."""
+    """The weights, and those of the gate behind them, would decay without ever being used."""
     bank = QuestionBank.load(SAMPLE).split("train")
     bank.select([i for i, images in enumerate(bank.column("images")) if not images]).save(tmp_path / "bare.jsonl")
-    start = train("finetune.similar", "run.max_steps=1", "optim.lr=0", out="start")
+    start = train("finetune.similar", "model.pooling=gated", "run.max_steps=1", out="start")
     given = [f"data.bank={tmp_path / 'bare.jsonl'}", f"model.start={start.out / 'model'}", "run.max_steps=2"]
-    before, after = start.model.state_dict(), train("finetune.similar", *given, "optim.lr=0.1").model.state_dict()
-    assert all(torch.equal(after[name], weight) for name, weight in before.items() if name.startswith("visual."))
+    decaying = ["optim.name=sgd", "optim.lr=0.1", "optim.weight_decay=0.1"]
+    before, after = start.model.state_dict(), train("finetune.similar", *given, *decaying).model.state_dict()
+    assert before["figure_gate"].any()
+    for name in ("figure_gate", *(name for name in before if name.startswith("visual."))):
+        assert torch.equal(after[name], before[name]), name
 
 
 def test_moco_of_texts_alone(train: Callable[..., Any]) -> None:
@@ -306,6 +309,9 @@ def test_a_frozen_encoder_is_read_out(train: Callable[..., Any]) -> None:
         train("finetune.similar", *settings, "chunk=4", out="refused")
     with pytest.raises(ConfigError, match="random weights"):
         train("finetune.similar", WHOLE_SAMPLE, "frozen=true", out="figures")
+    shut = train("finetune.similar", "model.pooling=gated", "optim.lr=0", "run.max_steps=1", out="shut").out / "model"
+    with pytest.raises(ConfigError, match="the gate on figures shut"):
+        train("finetune.similar", f"model.start={shut}", "frozen=true", out="gated")
 
 
 def test_copies_of_a_similar_question_are_no_negatives() -> None:

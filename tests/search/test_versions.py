@@ -115,7 +115,7 @@ def _build_and_die(folder: Path, manifest: Manifest, point: str) -> None:
     [
         ("encode", 20, 36),
         pytest.param("add", 20, 0, marks=pytest.mark.slow),
-        pytest.param("publish", 20, 0, marks=pytest.mark.slow),
+        ("publish", 20, 0),
         ("list", 60, 0),
     ],
 )

@@ -69,8 +69,8 @@ class TQNetConfig(EncoderConfig):
         fusion: ``coordinated`` (the paper's choice), ``joint`` or ``none`` (text only).
         fusion_layers, fusion_heads, fusion_mlp_ratio, fusion_dropout: Pre-norm blocks of ``coordinated``.
         pooling: ``tokens`` (mean over all real tokens, the paper's), ``per_modality`` (mean of the text's
-            mean and the figures' mean), ``gated`` (the text's mean plus the figures' mean times a gate for each
-            number, zero in a new model), or the ``first`` or ``last`` token of the text.
+            mean and the figures' mean), ``gated`` (the text's mean plus the figures' mean times a learnt gate per
+            dimension, zero in a new model), or the ``first`` or ``last`` token of the text.
         readout: Whether a linear map reads the vector out (:class:`tqnet.modeling.lexical.LexicalReadout`); by default
             where ``lexical`` is set.
         lexical: Width of the question's terms that it reads beside the vector; 0 for none.

@@ -88,6 +88,8 @@ class QuestionEncoder(PreTrainedModel):
         elif isinstance(module, nn.LayerNorm):
             nn.init.ones_(module.weight)
             nn.init.zeros_(module.bias)
+        elif isinstance(gate := getattr(module, "figure_gate", None), nn.Parameter):
+            nn.init.zeros_(gate)
 
     def get_input_embeddings(self) -> nn.Embedding:
         """Return the word embeddings."""

@@ -212,8 +212,8 @@ class TQNetModel(QuestionEncoder):
         """Pool tokens [b, t + v, h], the first ``text_length`` of them text, into vectors [b, h]."""
         if self.config.pooling in ("first", "last"):
             return self._text_vector(tokens[:, :text_length], mask[:, :text_length])
-        # Skip zero columns of figures, on which ONNX Runtime disagrees with PyTorch. In training they stay: they keep
-        # the gate in the graph.
+        # Without figures, skip the empty slice, on which ONNX Runtime disagrees with PyTorch; except in training, where
+        # it keeps the gate in DDP's graph.
         if self.config.pooling == "tokens" or (tokens.shape[1] == text_length and not self.training):
             return masked_mean(tokens, mask)
         text = masked_mean(tokens[:, :text_length], mask[:, :text_length])

@@ -69,8 +69,8 @@ class ModelConfig:
     """Attention heads of the fusion, or of a QuesNet's sentence layer; null takes the text encoder's number."""
     pooling: Literal["tokens", "per_modality", "gated", "first", "last"] | None = None
     """Mean over all tokens (the paper's); the mean of the text's mean and the figures' mean; gated, the text's mean
-    plus the figures' mean times a learnt gate, which starts at zero; or the first or last token of the text. null is
-    that of the text encoder's files for sentence-transformers, else tokens."""
+    plus the figures' mean times a gate, which is zero until a stage trains the vector; or the first or last token of
+    the text. null is that of the text encoder's files for sentence-transformers, else tokens."""
     content_layers: Count = 2
     """LSTM layers of a QuesNet. Its tokenizer and width are those of text."""
     sentence_pooling: Literal["max", "mean"] = "max"

@@ -54,6 +54,8 @@ class FrozenEncoder(nn.Module):
             raise ConfigError(
                 "frozen: would leave the visual stream its random weights; model.visual=null reads no figures"
             )
+        if model.figure_gate is not None and not model.figure_gate.any():
+            raise ConfigError("frozen: would leave the gate on figures shut; model.pooling=tokens has none")
         self._whole, self.run, self.device = (model,), run, device  # in a tuple: no part of what is trained
         config: Any = model.config
         config.readout, config.lexical, config.lexical_weight = True, WIDTH if weight else 0, weight
