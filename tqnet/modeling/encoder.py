@@ -88,8 +88,6 @@ class QuestionEncoder(PreTrainedModel):
         elif isinstance(module, nn.LayerNorm):
             nn.init.ones_(module.weight)
             nn.init.zeros_(module.bias)
-        elif isinstance(gate := getattr(module, "figure_gate", None), nn.Parameter):
-            nn.init.zeros_(gate)
 
     def get_input_embeddings(self) -> nn.Embedding:
         """Return the word embeddings."""
@@ -105,6 +103,10 @@ class QuestionEncoder(PreTrainedModel):
             cells = self.visual.eval().cells(torch.zeros(1, 3, size, size, device=self.device)).shape[1]
         self.visual.train(training)
         return cells
+
+    def freeze_figures(self) -> None:
+        """Freeze what figures alone need, in a training that reads none: weights would decay without being used."""
+        self.visual.requires_grad_(False)
 
     def freeze_vector(self) -> None:
         """Freeze what ``embedding`` alone needs, in a training without it; nothing, by default."""

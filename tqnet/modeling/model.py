@@ -197,6 +197,17 @@ class TQNetModel(QuestionEncoder):
         # Under autocast the streams may differ in dtype.
         return torch.cat([text, visual.to(text.dtype)], 1), torch.cat([mask, visual_mask], 1)
 
+    def _init_weights(self, module: nn.Module) -> None:
+        super()._init_weights(module)
+        if module is self and self.figure_gate is not None:
+            nn.init.zeros_(self.figure_gate)
+
+    def freeze_figures(self) -> None:
+        """Freeze what figures alone need, the gate behind them too."""
+        super().freeze_figures()
+        if self.figure_gate is not None:
+            self.figure_gate.requires_grad_(False)
+
     def freeze_vector(self) -> None:
         """Freeze what ``embedding`` alone needs, in a training without it: DDP waits for all other gradients."""
         for part in (getattr(self, "fusion", None), self.figure_gate, self.readout):

@@ -173,7 +173,7 @@ class MultiTaskModel(nn.Module):
         if not tasks & _OF_THE_VECTOR:
             model.freeze_vector()
         if model.config.reads_images and not tasks & {*_OF_THE_VECTOR, "figures"}:
-            model.visual.requires_grad_(False)
+            model.freeze_figures()
 
     def forward(
         self,

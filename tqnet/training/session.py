@@ -188,10 +188,7 @@ def build(config: RecipeConfig, bank: QuestionBank) -> QuestionEncoder:
     if freezes and is_untrained(model):
         raise ConfigError("model.visual_norm: frozen, but model.visual starts from random weights")
     if model.config.reads_images and not any(any(images) for (images,) in bank.batches("images")):
-        # Else these weights would decay without ever being used.
-        model.visual.requires_grad_(False)
-        if (gate := getattr(model, "figure_gate", None)) is not None:
-            gate.requires_grad_(False)
+        model.freeze_figures()
     freeze_streams(model, config.optim)
     model.config.matryoshka = []  # of this stage; `train_widths` adds its own
     model.config.transductive |= not {"valid", "test"}.isdisjoint(bank.column("split"))
