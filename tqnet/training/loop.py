@@ -187,7 +187,6 @@ class TrainingLoop:
             collate_fn=WorkerBatches.collate,
             num_workers=workers,
             worker_init_fn=leave_signals_to_the_run,
-            persistent_workers=workers > 0,
             pin_memory=self.device.type == "cuda",
             generator=torch.Generator(),  # the default one drives dropout and would be advanced on resume
         )
