@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from tqnet.export.encoder import ExportedEncoder
 from tqnet.export.make import write
@@ -30,9 +31,9 @@ def exported(
     build_tiny: Callable[..., TQNetModel],
     tiny_bank: QuestionBank,
     tmp_path_factory: pytest.TempPathFactory,
-) -> Callable[..., tuple[TQNetModel, ExportedEncoder]]:
-    """A tiny model and its export; options are those of `ModelConfig`; ``read_out`` adds an untrained one
-    with terms of that weight.
+) -> Iterator[Callable[..., tuple[TQNetModel, ExportedEncoder]]]:
+    """A tiny model and its export, which runs with two threads; options are those of `ModelConfig`; ``read_out`` adds
+    an untrained one with terms of that weight.
 
     Skips where the extra is not installed.
     """
@@ -54,7 +55,10 @@ def exported(
         model, folder = _exports[key]
         return model, ExportedEncoder(folder / format, folder)
 
-    return export
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)  # runners with several streams and with one differ in what they compute
+    yield export
+    torch.set_num_threads(before)
 
 
 @pytest.fixture

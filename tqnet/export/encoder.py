@@ -164,14 +164,18 @@ class OnnxRunner(Runner):
 
 
 class OpenVinoRunner(Runner):
-    """OpenVINO on the CPU, whose threads have a stream each; ``one_at_a_time`` makes a single stream of them all."""
+    """OpenVINO on the CPU, whose threads have a stream each; ``one_at_a_time`` makes a single stream of them all.
+
+    int8-weights always have a single stream: in several, OpenVINO 2026.4 gets convolutions, and matrices of some
+    widths (48 and 312, but not 384), wrong by orders of magnitude.
+    """
 
     def __init__(self, files: Mapping[str, Path], precision: str, one_at_a_time: bool):
         without_telemetry()
         import openvino
 
         threads = torch.get_num_threads()
-        self.streams = 1 if one_at_a_time else threads
+        self.streams = 1 if one_at_a_time or precision == "int8-weights" else threads
         # The rest of an int8 graph in PyTorch's choice of precision; without hardware bf16 falls back to fp32.
         precision = resolved("auto", "cpu") if precision.startswith("int8") else precision
         settings = {
