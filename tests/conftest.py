@@ -31,7 +31,7 @@ TINY = {
     "scratch_layers": 2,
     "scratch_vocab": 1200,
     "vocabulary_min_count": 3,
-    "visual": "resnet10t",
+    "visual": "test_resnet",
     "image_size": 64,
     "fusion_heads": 12,
     "max_length": 160,

@@ -125,7 +125,7 @@ def model_folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A tiny model whose batch norm stands still, so that a gradient is that of the joined batch."""
     folder = tmp_path_factory.mktemp("model")
     text = {"text": "scratch", "scratch_hidden": 48, "scratch_layers": 1, "scratch_vocab": 1200, "fusion_heads": 12}
-    visual = {"visual": "resnet10t", "visual_norm": "frozen", "image_size": 64}
+    visual = {"visual": "test_resnet", "visual_norm": "frozen", "image_size": 64}
     bank = QuestionBank.load(ROOT / "assets" / "sample")
     model, _ = build_model(ModelConfig(**text, **visual), (question.content for question in bank))
     model.save_pretrained(folder)

@@ -85,7 +85,7 @@ def _models(folder: Path) -> None:
     torch.manual_seed(0)
     tiny = {"text": "scratch", "scratch_hidden": 48, "scratch_layers": 1, "scratch_vocab": 900, "fusion_heads": 12}
     texts = [question.content for question in QuestionBank.load(folder / "bank")]
-    shape = ModelConfig(**tiny, vocabulary_min_count=0, visual="resnet10t", image_size=64, max_length=96)
+    shape = ModelConfig(**tiny, vocabulary_min_count=0, visual="test_resnet", image_size=64, max_length=96)
     encoder, _ = build_model(shape, texts)
     encoder.save_pretrained(folder / "encoder")
     CrossEncoder(build_model(shape, texts)[0], length=96).save_pretrained(folder / "ranker")

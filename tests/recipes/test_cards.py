@@ -46,7 +46,7 @@ def test_an_encoder_with_its_stages(train: Callable[..., Any], monkeypatch: pyte
         "| contrast of similar questions (TQ-Net, stage 3) | `finetune/similar.py` | second | small | 2 |"
     )
     assert (
-        "Start: text: random weights and a vocabulary learnt from the bank; figures: resnet10t, random weights." in text
+        "Start: text: random weights and a vocabulary learnt from the bank; figures: test_resnet, random weights." in text
     )
     chosen = max((r for r in second.records if "valid/p@5" in r and r["step"]), key=lambda r: r["valid/p@5"])
     assert f"After step {chosen['step']} of 2" in text

@@ -42,7 +42,7 @@ STAGES = {
 SUITE = {
     "title": "Two ways",
     "bank": SAMPLE,
-    "model": SCRATCH | {"fusion_heads": 12, "visual": "resnet10t", "image_size": 64},
+    "model": SCRATCH | {"fusion_heads": 12, "visual": "test_resnet", "image_size": 64},
 }
 ROWS = {
     "0": {"name": "TF-IDF", "source": "tfidf"},
