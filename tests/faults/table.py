@@ -57,9 +57,9 @@ CALLS = {
     "serve": "index --port 0",
 }
 
-_TINY = "model.text=scratch model.scratch_hidden=48 model.scratch_layers=1 model.fusion_heads=12 model.visual=test_resnet"
+_TINY = "model.text=scratch model.scratch_hidden=48 model.scratch_layers=1 model.fusion_heads=12"
 _RUN = "run.batch_size=8 run.max_steps=2 run.precision=fp32 run.threads=1 run.out=OUT"
-_NEW = f"data.bank=bank {_TINY} model.image_size=64 {_RUN}"
+_NEW = f"data.bank=bank {_TINY} model.visual=test_resnet model.image_size=64 {_RUN}"
 _STARTED = f"data.bank=bank model.start=encoder {_RUN}"
 
 #: Recipe -> settings that work.

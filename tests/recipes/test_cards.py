@@ -45,9 +45,8 @@ def test_an_encoder_with_its_stages(train: Callable[..., Any], monkeypatch: pyte
     assert text.index("| masked language modelling | `pretrain/mlm.py` | first | small | 2 |") < text.index(
         "| contrast of similar questions (TQ-Net, stage 3) | `finetune/similar.py` | second | small | 2 |"
     )
-    assert (
-        "Start: text: random weights and a vocabulary learnt from the bank; figures: test_resnet, random weights." in text
-    )
+    start = "text: random weights and a vocabulary learnt from the bank; figures: test_resnet, random weights."
+    assert f"Start: {start}" in text
     chosen = max((r for r in second.records if "valid/p@5" in r and r["step"]), key=lambda r: r["valid/p@5"])
     assert f"After step {chosen['step']} of 2" in text
     assert f"| p@5 | {chosen['valid/p@5']:.4f} | {second.records[0]['valid/p@5']:.4f} |" in text
