@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -76,7 +77,7 @@ def test_weights_minimise_the_penalised_loss(multi_label: bool) -> None:
     truth = np.eye(60, dtype=bool)[classes]
     if multi_label:
         truth |= truth[rng.permutation(1000)]
-    for l2, *found in _path(features, truth, multi_label, L2_STRENGTHS):
+    for l2, *found in islice(_path(features, truth, multi_label, L2_STRENGTHS), 1, None, 2):
         fitted, best = (_loss(features, truth, *weights, l2) for weights in (found, _best(features, truth, l2)))
         assert fitted == pytest.approx(best, abs=5e-4)
 

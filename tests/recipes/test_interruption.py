@@ -27,14 +27,14 @@ def wait_for(process: subprocess.Popen[str], reached: Callable[[], bool]) -> Non
         time.sleep(0.002)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "settings"),
     [
         ("pretrain.mlm", ["run.precision=bf16", "optim.name=sgd", "model.visual=null"]),
-        pytest.param(
+        (
             "pretrain.moco",
             ["queue=32", "model.visual=null", "run.batch_size=8", "run.accumulate=2", "data.workers=1"],
-            marks=pytest.mark.slow,
         ),
     ],
 )

@@ -23,9 +23,10 @@ def _client_module() -> ModuleType:
 
 
 def test_the_client_of_the_examples(own_index: Path, bank: QuestionBank, tmp_path: Path) -> None:
-    question, key = bank[1], tmp_path / "key.txt"
+    """Meanwhile the server prints its address alone, and no warnings of libraries."""
+    question, key, printed = bank[1], tmp_path / "key.txt", list[str]()
     key.write_text("to write")
-    with serving(own_index, "--writable", "--write-key-file", str(key)) as address:
+    with serving(own_index, "--no-log", "--writable", "--write-key-file", str(key), printed=printed) as address:
         client = _client_module().Client(address, "to write")
         assert client.check(question.stem, list(question.options)) in ("identical", "near")
         assert client.check("Nobody asks this.") is None
@@ -42,3 +43,4 @@ def test_the_client_of_the_examples(own_index: Path, bank: QuestionBank, tmp_pat
         assert client.check("How heavy is a zebra?") is None
         with pytest.raises(ValueError, match="no question"):
             client.delete("new/1?")
+    assert len(printed) == 1, printed
