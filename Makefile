@@ -12,7 +12,7 @@ BIN := $(VENV)/bin
 RUN ?= runs/demo
 START ?= minilm
 LAUNCH := $(BIN)/accelerate launch --quiet --num_processes 1 --num_machines 1 --mixed_precision no --dynamo_backend no
-PYTEST := HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal --durations=10
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal --durations=10
 MINUTES ?= 10
 TOOLS := build/tools
 export TOKENIZERS_PARALLELISM := false

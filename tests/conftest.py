@@ -21,6 +21,8 @@ settings.register_profile("untimed", deadline=None, max_examples=50)  # a busy m
 settings.register_profile("fuzz", deadline=None, max_examples=100, print_blob=True)  # --hypothesis-profile=fuzz
 settings.load_profile("untimed")
 
+os.environ.setdefault("HF_HUB_OFFLINE", "1")  # before anything loads huggingface_hub: no test asks a model hub
+
 SAMPLE = Path(__file__).parents[1] / "assets" / "sample"
 DATA = os.environ.get("TQNET_DATA")
 

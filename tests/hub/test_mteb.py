@@ -25,12 +25,6 @@ from tqnet.modeling.model import TQNetModel
 from tqnet.questions import QuestionBank, Similarity
 
 
-@pytest.fixture(autouse=True)
-def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    for library in ("huggingface_hub.constants.HF_HUB_OFFLINE", "datasets.config.HF_HUB_OFFLINE"):
-        monkeypatch.setattr(library, True)
-
-
 @pytest.fixture
 def folder(build_tiny: Callable[..., TQNetModel], tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     """A tiny model in which figures count; a test may have another."""

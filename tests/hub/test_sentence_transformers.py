@@ -32,11 +32,6 @@ Save = Callable[..., tuple[TQNetModel, Path]]
 TEXTS = ["Find $x$ if $2x = 6$.", "求 $\\angle A$ 的度数。", "Which is larger, $x &lt; 3$ or $y$?"]
 
 
-@pytest.fixture(autouse=True)
-def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
-
-
 @pytest.fixture
 def saved(build_tiny: Callable[..., TQNetModel], tmp_path: Path) -> Save:
     """A tiny model in which figures and texts count, and the folder it is saved to."""

@@ -55,7 +55,7 @@ def test_what_knows_no_batch_passes_in_parts(norm: str, build_tiny: Callable[...
     weights = [weight for weight in visual.backbone.parameters() if weight.requires_grad]
     given, wanted = (torch.autograd.grad(of.square().sum(), weights) for of in (cells, expected))
     for ours, theirs in zip(given, wanted, strict=True):
-        torch.testing.assert_close(ours, theirs, rtol=1e-3, atol=1e-3)
+        torch.testing.assert_close(ours, theirs, rtol=1e-3, atol=1e-3)  # sums over the batch, in another order
 
 
 @pytest.mark.parametrize("splits", [0, 2])

@@ -166,7 +166,7 @@ class OnnxRunner(Runner):
 class OpenVinoRunner(Runner):
     """OpenVINO on the CPU, whose threads have a stream each; ``one_at_a_time`` makes a single stream of them all.
 
-    int8-weights always have a single stream: in several, OpenVINO 2026.4 gets convolutions, and matrices of some
+    int8-weights always have a single stream: in several, OpenVINO 2026.4.1 gets convolutions, and matrices of some
     widths (48 and 312, but not 384), wrong by orders of magnitude.
     """
 
@@ -217,7 +217,7 @@ class ExportedEncoder:
         folder: Of the export.
         model: Folder of the model, whose weights are not read.
         one_at_a_time: Use all threads for one batch, best for single queries; otherwise for several batches at a time,
-            best for many questions.
+            best for many questions (not int8-weights).
 
     Raises:
         ExportError: ``folder`` holds no export, or it cannot be read.

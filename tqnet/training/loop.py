@@ -185,7 +185,7 @@ class TrainingLoop:
             WorkerBatches(self.views),
             batch_sampler=sampler,
             collate_fn=WorkerBatches.collate,
-            num_workers=workers,
+            num_workers=workers,  # not persistent: after an error, torch's queues would end in tracebacks at exit
             worker_init_fn=leave_signals_to_the_run,
             pin_memory=self.device.type == "cuda",
             generator=torch.Generator(),  # the default one drives dropout and would be advanced on resume
