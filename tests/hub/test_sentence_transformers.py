@@ -14,7 +14,7 @@ import pytest
 import torch
 from PIL import Image
 
-from tqnet.files import content_digest
+from tqnet.files import FOR_OTHER_LIBRARIES, content_digest
 from tqnet.modeling.build import load_model
 from tqnet.modeling.interchange import introduce
 from tqnet.modeling.model import TQNetModel
@@ -153,10 +153,10 @@ def test_its_losses_train_all_of_the_model(saved: Save, figured: list[Question],
 def test_a_folder_of_before_gets_the_files(saved: Save) -> None:
     model, folder = saved()
     digest = content_digest(folder)
-    for name in ("modules.json", "config_sentence_transformers.json"):
+    for name in FOR_OTHER_LIBRARIES:
         (folder / name).unlink()
     assert content_digest(folder) == digest  # it is the same model, for a resumed run and for an index
-    assert sorted(introduce(folder)) == ["config_sentence_transformers.json", "modules.json", "tqnet_classes.py"]
+    assert {*introduce(folder)} == FOR_OTHER_LIBRARIES
     assert introduce(folder) == []
     near(open_st(folder).encode(TEXTS), model.encode(TEXTS))
 
