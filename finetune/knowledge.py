@@ -29,7 +29,7 @@ from tqnet.training import session
 from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
 from tqnet.training.labels import ConceptLabels, class_head
 from tqnet.training.loop import TrainingLoop
-from tqnet.training.processes import weight_of_mean
+from tqnet.training.processes import encode_in_shares, weight_of_mean
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +84,7 @@ class ValidationF1:
     @torch.no_grad()
     def __call__(self) -> dict[str, float]:
         model = self.classifier.model
-        vectors = torch.from_numpy(model.encode(self.bank, device=model.device, precision=self.precision))
+        vectors = torch.from_numpy(encode_in_shares(model, self.bank, device=model.device, precision=self.precision))
         logits = self.classifier.classify(vectors.to(model.device))
         scores = {}
         for i, (labels, truth) in self.levels.items():

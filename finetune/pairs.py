@@ -27,7 +27,8 @@ from tqnet.questions.pairs import LabelledPair, read_labelled_pairs
 from tqnet.training import session
 from tqnet.training.config import DataConfig, OptimConfig, RecipeConfig, RunConfig
 from tqnet.training.loop import TrainingLoop
-from tqnet.training.pairs import PairViews, ValidationPairs, made_pairs
+from tqnet.training.pairs import PairViews, ValidationPairs, made_pairs, pair_vectors
+from tqnet.training.processes import encode_in_shares
 from tqnet.training.sampler import ShuffledBatches
 
 log = logging.getLogger(__name__)
@@ -40,7 +41,8 @@ class PairsConfig(RecipeConfig):
     optim: OptimConfig = section(OptimConfig, lr=1e-3, text_lr=2e-5)
     run: RunConfig = section(RunConfig, out="runs/pairs")
     frozen: bool = True
-    """Freeze the encoder and compute its vectors once. Otherwise train it too, at its rates in optim."""
+    """Freeze the encoder and compute the vectors of the bank or of labelled pairs once. Otherwise train it too, at its
+    rates in optim."""
     hidden: Count = 128
     """Hidden size of the head."""
     dropout: ShareBelowOne = 0.1
@@ -82,10 +84,22 @@ def validation(
     return ValidationPairs(classifier, pairs, precision(config.run.precision))
 
 
-def bank_vectors(classifier: PairClassifier, bank: QuestionBank, device: torch.device, chosen: str) -> torch.Tensor:
-    """Encode the bank to [n, h] on ``device``."""
+def known_vectors(
+    classifier: PairClassifier, config: PairsConfig, bank: QuestionBank, labelled: Sequence[LabelledPair]
+) -> tuple[torch.Tensor | None, torch.Tensor | None]:
+    """Encode first and second questions to [n, h] each; None if their vectors change from epoch to epoch.
+
+    Those of a trained encoder change, and the second questions of made pairs are new in each epoch.
+    """
+    if not config.frozen:
+        return None, None
+    options = {"device": classifier.encoder.device, "precision": precision(config.run.precision)}
+    if labelled:
+        log.info("encoding %d pairs once", len(labelled))
+        ends = torch.from_numpy(pair_vectors(classifier, labelled, **options))
+        return ends[0::2], ends[1::2]
     log.info("encoding %d questions once", len(bank))
-    return torch.from_numpy(classifier.encoder.encode(bank, device=device, precision=chosen)).to(device)
+    return torch.from_numpy(encode_in_shares(classifier.encoder, bank, **options)), None
 
 
 def main(config: PairsConfig) -> Path:
@@ -93,9 +107,9 @@ def main(config: PairsConfig) -> Path:
     bank = session.training_questions(config.data, pretraining=False)
     labelled = labelled_pairs(config.data)
     model = session.build(config, bank)
-    classifier = PairClassifier(model, config.hidden, config.dropout, config.frozen)
+    classifier = PairClassifier(model, config.hidden, config.dropout, config.frozen).to(accelerator.device)
 
-    known = config.frozen and not labelled["train"]
+    known = known_vectors(classifier, config, bank, labelled["train"])
     views = PairViews(
         bank,
         model.processor,
@@ -103,7 +117,7 @@ def main(config: PairsConfig) -> Path:
         labelled["train"],
         config.data.workers,
         read_images=model.config.reads_images,
-        pack_first=not known,
+        packed=(known[0] is None, known[1] is None),
     )
     plan = session.shuffled_batches(config, bank, model)
     if labelled["train"]:
@@ -117,10 +131,12 @@ def main(config: PairsConfig) -> Path:
         views=views,
         evaluate=validation(classifier, config, labelled["valid"]),
     )
-    vectors = bank_vectors(classifier, bank, loop.device, precision(config.run.precision)) if known else None
     for batch in loop:
-        first = batch.views[0] if vectors is None else vectors[to_device(batch.index, loop.device)]
-        logits = loop.trained(first, batch.views[1], batch.extras["features"])
+        first, second = (
+            view if vectors is None else to_device(vectors[batch.index], loop.device)
+            for view, vectors in zip(batch.views, known, strict=True)
+        )
+        logits = loop.trained(first, second, batch.extras["features"])
         relation = batch.extras["relation"]
         loop.step(F.cross_entropy(logits, relation), {"accuracy": (logits.argmax(-1) == relation).float().mean()})
     return loop.finish(write_card)

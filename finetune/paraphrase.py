@@ -96,7 +96,7 @@ def main(config: ParaphraseConfig) -> Path:
 
     accelerator = session.start(config.run)
     bank = english_questions(session.training_questions(config.data, pretraining=False), config)
-    model = session.build(config, bank)
+    model = session.build(config, bank, read_images=False)
     model.to(accelerator.device)
     evaluate = ValidationSeparation.of(model, config.data.valid_pairs, config.run.precision)
     labels = PseudoLabels(model, config.pseudo_threshold) if config.pseudo else None

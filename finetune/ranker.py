@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from accelerate import Accelerator
-from accelerate.utils import gather_object, set_seed
+from accelerate.utils import set_seed
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -58,6 +58,7 @@ from tqnet.search.versions import Versions
 from tqnet.training import session
 from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
 from tqnet.training.loop import TrainingLoop
+from tqnet.training.processes import in_shares
 from tqnet.training.provenance import Provenance
 from tqnet.training.sampler import ShuffledBatches
 
@@ -305,15 +306,13 @@ def score(
     """Return the probability that each pair is similar, [p], computed on all processes."""
     cross = CrossEncoder.from_pretrained(folder, accelerator.device)
     cross.encoder.processor.blank_unreadable = config.data.on_error == "skip"
-    shares = np.array_split(np.arange(len(pairs)), accelerator.num_processes)
-    local = pairs.select(shares[accelerator.process_index])
-    chances = cross.probabilities(
-        local.questions(bank),
-        local.features,
-        precision=precision(config.run.precision),
-        show_progress=accelerator.is_main_process,
-    )
-    return np.array(gather_object(chances.tolist()))
+    options = {"precision": precision(config.run.precision), "show_progress": accelerator.is_main_process}
+
+    def probabilities(rows: np.ndarray) -> np.ndarray:
+        share = pairs.select(rows)
+        return cross.probabilities(share.questions(bank), share.features, **options)
+
+    return in_shares(probabilities, len(pairs))
 
 
 def train(
@@ -390,7 +389,11 @@ class ValidationOrder:
         self.questions = pairs.questions(bank)
 
     def __call__(self) -> dict[str, float]:
-        chances = self.cross.probabilities(self.questions, self.pairs.features, precision=self.precision)
+        def probabilities(rows: np.ndarray) -> np.ndarray:
+            questions = [self.questions[row] for row in rows]
+            return self.cross.probabilities(questions, self.pairs.features[rows], precision=self.precision)
+
+        chances = in_shares(probabilities, len(self.pairs))
         return {"valid/map": mean_average_precision(self.pairs.query, self.pairs.similar, chances)}
 
 

@@ -1,7 +1,7 @@
 """Train a solver of word problems: text encoder, tree decoder and contrast of equation patterns (mwp-cl, Section 4).
 
     accelerate launch finetune/solver.py --config configs/small/solver.yaml data.bank=BANK run.out=runs/solver alpha=5
-    accelerate launch finetune/solver.py --config configs/small/solver.yaml data.bank=BANK run.out=runs/solver2 \\
+    accelerate launch finetune/solver.py --config configs/small/solver2.yaml data.bank=BANK run.out=runs/solver2 \\
         model.start=runs/solver/model
 
 With ``alpha``, this is stage I: it solves triples of problems and pulls those with similar patterns together. Without
@@ -26,7 +26,6 @@ from tqnet.config import ConfigError, Count, NonNegative, Share, ShareBelowOne, 
 from tqnet.hub.card import write_card
 from tqnet.libraries import precision
 from tqnet.losses.contrastive import cosine_triplet
-from tqnet.modeling.build import set_dropout
 from tqnet.questions import QuestionBank
 from tqnet.solver.data import Triples, ValidationAnswers, WordProblems, learn_alphabet, solvable
 from tqnet.solver.decoder import TreeBatch
@@ -82,14 +81,10 @@ class SolverConfig(RecipeConfig):
 
 def build(config: SolverConfig, bank: QuestionBank) -> WordProblemSolver:
     """Load the solver of ``model.start``, or put a new decoder on the encoder of ``model``."""
+    encoder = session.build(config, bank, read_images=False)
     if config.model.start and is_solver(config.model.start):
-        solver = load_solver(config.model.start)
-        if config.model.dropout is not None:
-            set_dropout(solver.encoder, config.model.dropout)
-        return solver
-    return WordProblemSolver(
-        session.build(config, bank), learn_alphabet(bank, config.min_count), config.decoder_dropout
-    )
+        return load_solver(config.model.start, encoder)
+    return WordProblemSolver(encoder, learn_alphabet(bank, config.min_count), config.decoder_dropout)
 
 
 def triples_of(config: SolverConfig, views_bank: QuestionBank, equations: list[tuple[str, ...]]) -> Triples | None:

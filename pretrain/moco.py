@@ -25,7 +25,7 @@ from tqnet.modeling.heads import ContrastiveEncoder, KeyQueue, MomentumEncoder, 
 from tqnet.modeling.visual import split_batchnorm
 from tqnet.training import session
 from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
-from tqnet.training.contrast import Keys, ShuffledKeys, check_queue, contrast_metrics, fill_queues, train_widths
+from tqnet.training.contrast import Keys, ShuffledKeys, contrast_metrics, fill_queues, queue_size, train_widths
 from tqnet.training.loop import TrainingLoop
 
 #: Mode -> streams to contrast: the fused question, or each stream separately (fused in a later stage).
@@ -42,7 +42,7 @@ class MoCoConfig(RecipeConfig):
     mode: Literal["uni", "seq"] = "uni"
     """Contrast the fused vectors (uni), or text and figures separately (seq)."""
     queue: Count = 4096
-    """Keys to keep as negatives: at most half the training questions; with seq, half of those with a figure."""
+    """Keys to keep as negatives; no more than half of the training questions, with seq of those with a figure."""
     momentum: Share = 0.999
     """Momentum m of the key encoder."""
     temperature: Positive = 0.2
@@ -63,14 +63,14 @@ class MoCoConfig(RecipeConfig):
 def main(config: MoCoConfig) -> Path:
     accelerator = session.start(config.run)
     bank = session.training_questions(config.data, pretraining=True)
-    check_queue(config.queue, len(bank))
+    size = queue_size(config.queue, len(bank))
     model = session.build(config, bank)
 
     streams: Sequence[str] = STREAMS[config.mode] if model.config.reads_images else ("text",)
     if "visual" in streams:
         if model.config.fusion == "joint":  # its text embedding has seen the figures
             raise ConfigError(f"mode: {config.mode} contrasts text and figures apart, which model.fusion=joint joins")
-        check_queue(config.queue, sum(map(bool, bank.column("images"))), "training questions with a figure")
+        size = queue_size(size, sum(map(bool, bank.column("images"))), "training questions with a figure")
     if "fused" not in streams:
         model.freeze_vector()  # a later stage trains it
     if accelerator.num_processes == 1 and model.config.reads_images:
@@ -79,7 +79,7 @@ def main(config: MoCoConfig) -> Path:
     streams = nested(streams, widths)
     encoder = ContrastiveEncoder(model, streams, config.dimension)
     key_encoder = MomentumEncoder(encoder, config.momentum)
-    queues = {stream: KeyQueue(config.queue, config.dimension) for stream in streams}
+    queues = {stream: KeyQueue(size, config.dimension) for stream in streams}
 
     loop = TrainingLoop(
         accelerator,

@@ -22,7 +22,7 @@ from tqnet.modeling.heads import ContrastiveEncoder, KeyQueue, MomentumEncoder
 from tqnet.modeling.visual import split_batchnorm
 from tqnet.training import session
 from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
-from tqnet.training.contrast import KeyRanks, Keys, ShuffledKeys, check_queue, fill_queues
+from tqnet.training.contrast import KeyRanks, Keys, ShuffledKeys, fill_queues, queue_size
 from tqnet.training.loop import TrainingLoop
 
 
@@ -45,7 +45,7 @@ class QuesCoConfig(RecipeConfig):
     """Temperatures of the ranks 0 (the augmented question) to L + 1 (no concept shared), non-decreasing. null takes the
     paper's, interpolated if the hierarchy does not have three levels."""
     queue: Count = 1600
-    """Keys to keep: at most half the training questions."""
+    """Keys to keep; no more than half of the training questions."""
     momentum: Share = 0.999
     """Momentum m of the key encoder."""
     dimension: CountOrZero = 128
@@ -57,7 +57,6 @@ class QuesCoConfig(RecipeConfig):
 def main(config: QuesCoConfig) -> Path:
     accelerator = session.start(config.run)
     bank = session.training_questions(config.data, pretraining=True)
-    check_queue(config.queue, len(bank))
     ranks = KeyRanks(bank, config.hierarchy, config.leaves)
     try:
         temperatures = temperatures_for(ranks.depth, config.temperatures).to(accelerator.device)
@@ -69,7 +68,7 @@ def main(config: QuesCoConfig) -> Path:
         split_batchnorm(model.visual, config.bn_splits)
     encoder = ContrastiveEncoder(model, ("fused",), config.dimension)
     key_encoder = MomentumEncoder(encoder, config.momentum)
-    queue = KeyQueue(config.queue, encoder.dimension)
+    queue = KeyQueue(queue_size(config.queue, len(bank)), encoder.dimension)
 
     loop = TrainingLoop(
         accelerator,

@@ -78,8 +78,11 @@ def build(config: RewriterConfig, bank: QuestionBank) -> Rewriter:
     """
     if config.model.start:
         raise ConfigError("model.start: a rewriter starts from a text encoder (model.text)")
-    if config.model.lora:
-        raise ConfigError("model.lora: a rewriter is trained whole")
+    rates = config.optim.text_lr, config.optim.text_layers, config.optim.visual_lr
+    if config.model.lora or any(rate is not None for rate in rates):
+        raise ConfigError(
+            "model.lora, optim.text_lr, optim.text_layers, optim.visual_lr: a rewriter is trained whole, at optim.lr"
+        )
     tokenizer, encoder = build_text_encoder(config.model, Texts(bank))
     if config.model.text == "scratch":
         rate = 0.1 if config.model.dropout is None else config.model.dropout

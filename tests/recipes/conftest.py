@@ -12,9 +12,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 import torch
@@ -25,8 +27,10 @@ from tests.conftest import SAMPLE
 from tqnet.config import load_config
 from tqnet.modeling.build import load_model
 from tqnet.modeling.model import TQNetModel
+from tqnet.training import loop
 from tqnet.training.checkpoint import checkpoints
 from tqnet.training.config import RecipeConfig
+from tqnet.training.optim import complete_gradients
 
 ROOT = Path(__file__).parents[2]
 
@@ -126,6 +130,22 @@ def run_recipe(name: str, *settings: str) -> None:
     module.main(load_config(config, [], [*tiny, *settings]))
 
 
+@contextmanager
+def every_weight_learns() -> Iterator[None]:
+    """Fail if no step reaches a trainable weight: it would decay unused, and DDP would wait for its gradient."""
+    trainable, reached = set[str](), set[str]()
+
+    def recorded(module: torch.nn.Module) -> None:
+        weights = {name: weight for name, weight in module.named_parameters() if weight.requires_grad}
+        trainable.update(weights)
+        reached.update(name for name, weight in weights.items() if weight.grad is not None)
+        complete_gradients(module)
+
+    with mock.patch.object(loop, "complete_gradients", recorded):
+        yield
+    assert reached == trainable
+
+
 @pytest.fixture(autouse=True)
 def _clean_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nothing that a recipe sets for its process stays set."""
@@ -160,7 +180,8 @@ def golden(shared_folder: Path) -> Callable[..., Run]:
         folder = shared_folder / f"golden-{hashlib.blake2b(repr((name, settings)).encode(), digest_size=8).hexdigest()}"
         with FileLock(f"{folder}.lock"):
             if not folder.exists():
-                run_recipe(name, *golden_settings(*settings), f"run.out={folder}.part/{name.rpartition('.')[2]}")
+                with every_weight_learns():
+                    run_recipe(name, *golden_settings(*settings), f"run.out={folder}.part/{name.rpartition('.')[2]}")
                 Path(f"{folder}.part").rename(folder)
         return Run(folder / name.rpartition(".")[2])
 

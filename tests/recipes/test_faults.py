@@ -72,7 +72,6 @@ def test_errors_of_a_recipe_name_its_settings(
 @pytest.mark.parametrize(
     ("name", "settings", "message"),
     [
-        ("pretrain.moco", ["queue=5000"], r"^queue: 5000 keys; (\d+) training questions allow at most (\d+)$"),
         ("finetune.similar", ["run.batch_size=2000"], r"^run\.batch_size: .* too few for a batch of 2000$"),
         ("pretrain.mlm", ["run.batch_size=2000"], r"^run\.batch_size: 2000 .* leaves no step$"),
         ("pretrain.autoencoder", ["optim.visual_lr=0"], r"^optim\.visual_lr: 0 "),
@@ -89,7 +88,6 @@ def test_errors_of_a_recipe_name_its_settings(
         ("pretrain.mlm", ["model.max_length=9000"], r"^model\.max_length: 9000"),
         ("pretrain.mlm", ["model.fusion=sum"], r"^model\.fusion: must be .*'sum'"),
         ("pretrain.mlm", ["data.bank=bank.csv"], r"bank\.csv"),
-        ("pretrain.moco", ["mode=seq", "queue=24"], r"^queue: 24 keys; (\d+) .* with a figure allow at most (\d+)$"),
         ("pretrain.moco", ["mode=seq", "queue=16", "model.fusion=joint"], r"^mode: seq .*model\.fusion=joint"),
         (
             "pretrain.quesco",

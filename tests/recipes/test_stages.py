@@ -174,7 +174,9 @@ def test_a_bank_without_figures_leaves_the_visual_stream_alone(train: Callable[.
 
 def test_moco_of_texts_alone(train: Callable[..., Any]) -> None:
     """Without figures only the text stream is contrasted; the fusion behind it is not trained."""
-    run = train("pretrain.moco", *TEXT, "queue=32", "run.max_steps=1")
+    run = train("pretrain.moco", *TEXT, "queue=5000", "run.max_steps=1")
+    questions = json.loads((run.out / "run.json").read_text())["bank"]["questions"]
+    assert len(run.state["state"]["queues"]["text.ids"]) == questions // 2
     assert "text/top1" in run.records[-2]
     trained = sum(len(group["params"]) for group in run.state["optimizer"]["param_groups"])
     assert trained == sum("fusion" not in name for name in run.state["trained"])

@@ -120,6 +120,21 @@ def test_batches_do_not_mix(solver: WordProblemSolver, tmp_path: Path) -> None:
     assert solver.solve(["Who ate the cake?"])[0].fault == "the text has no number"
 
 
+def test_only_text_and_decoder_are_trained() -> None:
+    shape = ModelConfig(text="scratch", visual="test_resnet", pooling="gated", vocabulary_min_count=0)
+    encoder, _ = build_model(shape, TEXTS)
+    trained = {
+        name for name, weight in WordProblemSolver(encoder, Alphabet(())).named_parameters() if weight.requires_grad
+    }
+    assert {".".join(name.split(".")[:2]) for name in trained if name.startswith("encoder")} == {"encoder.text"}
+
+
+def test_numbers_that_the_model_does_not_read(solver: WordProblemSolver) -> None:
+    """An equation needs a leaf: a number within the maximum length, or a constant."""
+    without_constants = WordProblemSolver(solver.encoder, Alphabet(())).eval()
+    assert "maximum length" in str(without_constants.solve(["Tom has many " * 60 + "pens, 3 of them red."])[0].fault)
+
+
 def test_two_stages_solve_generated_problems(tmp_path: Path) -> None:
     write_problems(tmp_path / "bank.jsonl")
     settings = settings_of(tmp_path / "bank.jsonl")

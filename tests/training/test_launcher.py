@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from types import SimpleNamespace
+
 import pytest
 
 from tqnet.config import ConfigError
+from tqnet.training import processes
 from tqnet.training.processes import launched_precision, refuse_launcher_options
 
 
@@ -29,6 +33,25 @@ def test_contradictions_are_refused(setting: str, launched: str, monkeypatch: py
 def test_the_launcher_does_not_accumulate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACCELERATE_GRADIENT_ACCUMULATION_STEPS", "4")
     with pytest.raises(ConfigError, match=r"^run.accumulate: set it to 4 instead"):
+        refuse_launcher_options()
+
+
+@pytest.mark.parametrize(
+    ("command", "is_launcher"),
+    [
+        ("/opt/bin/python /opt/bin/accelerate launch", True),
+        ("/opt/bin/accelerate-launch", True),
+        ("python -m accelerate.commands.launch", True),
+        ("python /opt/lib/accelerate/commands/launch.py", True),
+        ("python sweep/launch.py", False),
+        ("launch", False),
+        ("bash -c ray-launch", False),
+    ],
+)
+def test_only_accelerates_launcher_is_one(command: str, is_launcher: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    parent = SimpleNamespace(cmdline=lambda: [*command.split(), "--gradient_accumulation_steps", "4", "recipe.py"])
+    monkeypatch.setattr(processes.psutil, "Process", lambda: SimpleNamespace(parent=lambda: parent))
+    with pytest.raises(ConfigError, match="accumulate") if is_launcher else nullcontext():
         refuse_launcher_options()
 
 

@@ -31,6 +31,15 @@ def bank(tmp_path: Path) -> str:
     return str(tmp_path / "bank.jsonl")
 
 
+def test_a_recipe_that_reads_no_figures_leaves_them_as_they_are(small_bank: Path) -> None:
+    config = RecipeConfig(data=DataConfig(bank=str(small_bank)), run=RunConfig(out="out"))
+    config.model.text, config.model.scratch_layers, config.model.visual = "scratch", 1, "test_resnet"
+    bank = QuestionBank.load(small_bank)
+    for read_images in (True, False):
+        model = session.build(config, bank, read_images)
+        assert {weight.requires_grad for weight in model.visual.parameters()} == {read_images}
+
+
 def test_whole_groups_are_drawn(bank: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     half, fifth = (training_questions(DataConfig(bank=bank, labelled=share), pretraining=False) for share in (0.5, 0.2))

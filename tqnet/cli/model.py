@@ -20,7 +20,7 @@ from tqnet.recipes import launched, recipe, recipes
 class Train(Command, name="train"):
     """Train a model by a recipe. Starts it as accelerate launch would.
 
-    Behind the recipe come --num-processes N (one a GPU; 1), --cpu (keep to the processor), --config FILE or NAME, such
+    After the recipe's name: --num-processes N (default 1; one per GPU), --cpu (use no GPU), --config FILE or NAME, such
     as small/moco, and settings: data.bank=BANK run.out=DIR. tqnet train RECIPE --help explains every setting.
     """
 

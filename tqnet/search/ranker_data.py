@@ -238,7 +238,7 @@ TASKS = ("questions", "analyses", "analysis")
 
 
 class _Row(NamedTuple):
-    """The texts that a task reads, the figures that belong to them, and the features ``[3]``."""
+    """The texts that a task reads, the figures that belong to them, and the features ``[5]``."""
 
     task: str
     first: str

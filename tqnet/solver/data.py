@@ -28,10 +28,6 @@ _SCORED = 500
 _LOGGED = 5
 
 
-POSITIVES = ("subtree", "either", "same")
-NEGATIVES = ("hard", "random")
-
-
 class Triple(NamedTuple):
     """Row numbers of three problems, and the nodes at which ``positive`` and ``problem`` have the same pattern.
 

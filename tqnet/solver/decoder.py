@@ -167,8 +167,7 @@ class TreeBatch:
     Attributes:
         problem: [n], a node's row in the batch.
         token: [n], index in the decoder's output (`tqnet.solver.problems.Alphabet.place`).
-        parent, left, right: [n], nodes; -1 if there is none.
-        depth: [n], 0 at roots.
+        left, right: [n], child nodes; -1 if there is none.
         height: [n], 0 at leaves.
         root: [b], root node of each tree.
 
@@ -177,10 +176,8 @@ class TreeBatch:
 
     problem: Tensor
     token: Tensor
-    parent: Tensor
     left: Tensor
     right: Tensor
-    depth: Tensor
     height: Tensor
     root: Tensor
 
@@ -192,7 +189,7 @@ class TreeBatch:
         for row, (equation, places) in enumerate(zip(equations, tokens, strict=True)):
             roots.append(len(rows))
             rows += [(row, place, *links) for place, links in zip(places, _links(equation, len(rows)), strict=True)]
-        columns: list[Tensor] = [*torch.tensor(rows).reshape(-1, 7).T.contiguous(), torch.tensor(roots)]
+        columns: list[Tensor] = [*torch.tensor(rows).reshape(-1, 5).T.contiguous(), torch.tensor(roots)]
         return cls(*columns)
 
     def tensors(self) -> dict[str, Tensor]:
@@ -200,21 +197,15 @@ class TreeBatch:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
-def _links(equation: Prefix, first: int) -> list[tuple[int, int, int, int, int]]:
-    """Return parent, left, right, depth and height of each node of a tree with root node ``first``."""
-    after = ends(equation)
-    count = len(equation)
-    parent, left, right, depth, height = ([-1] * count, [-1] * count, [-1] * count, [0] * count, [0] * count)
-    for node in range(count):
+def _links(equation: Prefix, first: int) -> list[tuple[int, int, int]]:
+    """Return left child, right child and height of each node of a tree with root node ``first``."""
+    after, links, height = ends(equation), [(-1, -1, 0)] * len(equation), [0] * len(equation)
+    for node in reversed(range(len(equation))):
         if equation[node] in OPERATORS:
-            left[node], right[node] = node + 1, after[node + 1]
-            for child in (left[node], right[node]):
-                parent[child], depth[child] = node, depth[node] + 1
-    for node in reversed(range(count)):
-        if left[node] >= 0:
-            height[node] = 1 + max(height[left[node]], height[right[node]])
-    shifted = [[first + link if link >= 0 else -1 for link in links] for links in (parent, left, right)]
-    return list(zip(*shifted, depth, height, strict=True))
+            left, right = node + 1, after[node + 1]
+            height[node] = 1 + max(height[left], height[right])
+            links[node] = first + left, first + right, height[node]
+    return links
 
 
 class Source(NamedTuple):
@@ -348,8 +339,8 @@ class TreeDecoder(nn.Module):
         Args:
             equal: [b, k], equal numbers for candidates of equal value.
 
-            Returns:
-                Log-probability of each node's token or an equal one [n], goals [n, h] and subtree embeddings [n, h].
+        Returns:
+            Log-probability of each node's token or an equal one [n], goals [n, h] and subtree embeddings [n, h].
         """
         subtrees = self._subtrees(source, trees)
         goals, contexts = self._goals(source, subtrees, trees)

@@ -70,9 +70,9 @@ class WordProblemSolver(nn.Module):
         if not hasattr(encoder, "text"):
             raise ValueError(f"a {encoder.config.model_type} has no text stream that a solver could be made of")
         _read_numbers_as_tokens(encoder)
-        for name, part in encoder.named_children():
-            if name != "text":
-                part.requires_grad_(False)
+        for name, weight in encoder.named_parameters():
+            if not name.startswith("text."):
+                weight.requires_grad_(False)
         self.encoder, self.alphabet, self.dropout = encoder, alphabet, dropout
         self.decoder = TreeDecoder(encoder.config.hidden_size, len(alphabet.constants), dropout)
         known = encoder.processor.tokenizer.get_vocab()
@@ -175,7 +175,9 @@ class WordProblemSolver(nn.Module):
                 continue
             likelier = by_value.setdefault(value, Solution(values, equation, value))
             by_value[value] = dataclasses.replace(likelier, probability=likelier.probability + probability)
-        return max(by_value.values(), key=lambda solution: solution.probability) if by_value else faults[0]
+        if by_value:
+            return max(by_value.values(), key=lambda solution: solution.probability)
+        return faults[0] if faults else Solution(values, fault="its numbers lie behind the model's maximum length")
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
         """Write encoder, processor and decoder."""
@@ -191,8 +193,11 @@ def is_solver(folder: str | os.PathLike[str]) -> bool:
     return (Path(folder) / _SHAPE).is_file()
 
 
-def load_solver(folder: str | os.PathLike[str]) -> WordProblemSolver:
+def load_solver(folder: str | os.PathLike[str], encoder: QuestionEncoder | None = None) -> WordProblemSolver:
     """Load a saved solver in ``eval`` mode.
+
+    Args:
+        encoder: That of the folder, if it is loaded already.
 
     Raises:
         FileNotFoundError: No solver in the folder.
@@ -204,7 +209,7 @@ def load_solver(folder: str | os.PathLike[str]) -> WordProblemSolver:
     with readable(folder / _SHAPE):
         shape = json.loads((folder / _SHAPE).read_text(encoding="utf-8"))
         alphabet, dropout = Alphabet(tuple(shape["constants"]), shape["most"]), float(shape["dropout"])
-    solver = WordProblemSolver(load_model(folder), alphabet, dropout)
+    solver = WordProblemSolver(encoder or load_model(folder), alphabet, dropout)
     try:
         solver.decoder.load_state_dict(load_file(folder / _WEIGHTS))
     except (SafetensorError, RuntimeError) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -24,6 +25,8 @@ from tqnet.training.data import Batch, Inputs, split_questions
 from tqnet.training.labels import training_knowledge
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.sampler import unshuffle
+
+log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -104,10 +107,12 @@ def train_widths(model: QuestionEncoder, widths: Sequence[int]) -> list[int]:
     return model.config.matryoshka
 
 
-def check_queue(size: int, questions: int, kind: str = "training questions") -> None:
-    """Raise ConfigError for a queue so long that it often holds keys of the questions it is compared with."""
-    if size > questions // 2:
-        raise ConfigError(f"queue: {size} keys; {questions} {kind} allow at most {questions // 2}")
+def queue_size(size: int, questions: int, kind: str = "training questions") -> int:
+    """Return ``size``, at most half of the questions: a longer queue often holds keys of those it is compared with."""
+    if size <= (limit := max(1, questions // 2)):
+        return size
+    log.warning("queue: shortened from %d keys to %d, half of the %s", size, limit, kind)
+    return limit
 
 
 def fill_queues(loop: TrainingLoop, keys_of: ShuffledKeys, queues: dict[str, KeyQueue]) -> None:

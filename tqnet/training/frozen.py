@@ -19,6 +19,7 @@ from tqnet.modeling.visual import is_untrained
 from tqnet.questions import QuestionBank
 from tqnet.training.config import RunConfig
 from tqnet.training.data import Batch, Item, QuestionViews
+from tqnet.training.processes import encode_in_shares
 
 #: Width of the terms beside the vector.
 WIDTH = 256
@@ -88,7 +89,8 @@ class FrozenEncoder(nn.Module):
         """Encode ``bank`` into what the linear map reads, [questions, width], on the host."""
         (model,) = self._whole
         model.readout = None
-        vectors = torch.from_numpy(model.encode(bank, device=self.device, precision=precision(self.run.precision)))
+        options = {"device": self.device, "precision": precision(self.run.precision)}
+        vectors = torch.from_numpy(encode_in_shares(model, bank, **options))
         model.readout = self.readout
         if self.readout.terms is None:  # nothing to tokenise
             return F.normalize(vectors, dim=1)

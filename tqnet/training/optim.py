@@ -58,6 +58,8 @@ def _freeze_below(model: QuestionEncoder, count: int) -> None:
         raise ConfigError(f"optim.text_layers: of a tqnet, not of a {model.config.model_type}")
     lists = [part for part in model.text.modules() if isinstance(part, nn.ModuleList)]
     layers = next((part for part in lists if len(part) == model.text.config.num_hidden_layers), ())
+    if not layers:
+        raise ConfigError(f"optim.text_layers: the layers of this {model.text.config.model_type} share their weights")
     if len(layers) < count:
         raise ConfigError(f"optim.text_layers: {count}, but the text encoder has {len(layers)}")
     first = next(layers[len(layers) - count].parameters())

@@ -28,7 +28,7 @@ class PairViews(QuestionViews):
     Args:
         bank: First questions of made pairs.
         labelled: Given pairs, numbered by `Batch.index`; replace made pairs.
-        pack_first: Whether to pack first questions; not needed if their vectors are known.
+        packed: Whether to pack the first and the second questions; those whose vectors are known need not be.
     """
 
     def __init__(
@@ -39,10 +39,10 @@ class PairViews(QuestionViews):
         labelled: Sequence[LabelledPair],
         workers: int,
         read_images: bool,
-        pack_first: bool,
+        packed: tuple[bool, bool] = (True, True),
     ):
         super().__init__(bank, processor, seed, workers=workers, read_images=read_images)
-        self.labelled, self.pack_first = labelled, pack_first
+        self.labelled, self.packed = labelled, packed
         self.maker = None if labelled else PairMaker(bank)
 
     def __len__(self) -> int:
@@ -59,10 +59,10 @@ class PairViews(QuestionViews):
     def collate(self, rows: list[tuple[Item, LabelledPair, np.ndarray]]) -> Batch:  # type: ignore[override]
         """Pack rows of :meth:`__getitem__` into a :class:`Batch`."""
         items, pairs, features = zip(*rows, strict=True)
-        first = [pair.a for pair in pairs] if self.pack_first else []
+        ends = [pair.a for pair in pairs], [pair.b for pair in pairs]
         packed = [
-            dict(self.processor.pack_questions(questions, self.read_images)) if questions else {}
-            for questions in (first, [pair.b for pair in pairs])
+            dict(self.processor.pack_questions(questions, self.read_images)) if wanted else {}
+            for questions, wanted in zip(ends, self.packed, strict=True)
         ]
         extras = {
             "features": torch.from_numpy(np.stack(features)),

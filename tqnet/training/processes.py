@@ -5,21 +5,30 @@ from __future__ import annotations
 import ctypes
 import multiprocessing
 import os
+import re
 import signal
 import sys
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+import numpy as np
 import psutil
 import torch
 from accelerate import Accelerator, PartialState
 from accelerate.commands.launch import launch_command_parser
+from accelerate.utils import gather_object
 from torch import Tensor
 
 from tqnet.config import ConfigError, Precision
+from tqnet.modeling.encoder import QuestionEncoder
+from tqnet.questions import QuestionBank
 
 #: PR_SET_PDEATHSIG of linux/prctl.h.
 _SET_PARENT_DEATH_SIGNAL = 1
+
+#: The end of the command before its options: a script, two words, or a module by name or by path.
+_LAUNCHER = re.compile(r"(^|[ /])accelerate(-launch| launch|\.commands\.launch|/commands/launch\.py)$")
 
 
 def follow_launcher() -> None:
@@ -92,8 +101,9 @@ def _launch_words() -> list[str]:
     """Return the arguments of the ``accelerate launch`` that started this process; [] if something else did."""
     launcher = psutil.Process().parent()
     words = launcher.cmdline() if launcher else []
-    start = next((place for place, word in enumerate(words, 1) if word.endswith(("launch", "launch.py"))), None)
-    return [] if start is None else words[start:]
+    command = (place for place in range(1, len(words) + 1) if _LAUNCHER.search(" ".join(words[:place])))
+    start = next(command, len(words))
+    return words[start:]
 
 
 def gather_with_own_gradient(accelerator: Accelerator, features: Tensor) -> Tensor:
@@ -122,6 +132,26 @@ def weight_of_mean(accelerator: Accelerator, count: Tensor | int) -> Tensor:
     local = torch.ones((), device=accelerator.device) * count
     total = accelerator.reduce(local, "sum") if accelerator.num_processes > 1 else local
     return local * accelerator.num_processes / total.clamp(min=1)
+
+
+def in_shares(compute: Callable[[np.ndarray], np.ndarray], count: int) -> np.ndarray:
+    """Compute rows [count, ...] for numbers 0 to ``count`` - 1, each process a share of them; returns all everywhere.
+
+    Args:
+        compute: Numbers [m] -> rows [m, ...].
+    """
+    state = PartialState()
+    shares = [np.arange(first, count, state.num_processes) for first in range(state.num_processes)]
+    local = compute(shares[state.process_index])
+    rows = np.empty((count, *local.shape[1:]), local.dtype)
+    for share, computed in zip(shares, gather_object([local]), strict=True):
+        rows[share] = computed
+    return rows
+
+
+def encode_in_shares(model: QuestionEncoder, bank: QuestionBank, **options: Any) -> np.ndarray:
+    """Encode a bank, each process a share: [n, h] in all of them; options as of `tqnet.modeling.encode.encode`."""
+    return in_shares(lambda rows: model.encode(bank.select(rows), **options), len(bank))
 
 
 class HostFlags:

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from functools import cache, partial
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -40,6 +41,7 @@ from tqnet.training.config import DataConfig, RecipeConfig, RunConfig
 from tqnet.training.data import Batch, Item, QuestionViews
 from tqnet.training.optim import freeze_streams
 from tqnet.training.processes import (
+    encode_in_shares,
     follow_launcher,
     launched_precision,
     refuse_launcher_options,
@@ -165,11 +167,14 @@ def questions_with_figures(bank: QuestionBank, config: RecipeConfig) -> Question
     return pictured
 
 
-def build(config: RecipeConfig, bank: QuestionBank) -> QuestionEncoder:
+def build(config: RecipeConfig, bank: QuestionBank, read_images: bool = True) -> QuestionEncoder:
     """Build the model and processor of ``config.model``, learning vocabulary from ``bank``.
 
     Freezes streams whose rate in ``config.optim`` is 0. If ``bank`` has questions of valid or test
     (``data.transductive``), marks the model and its descendants as transductive.
+
+    Args:
+        read_images: Whether the recipe reads figures. If not, or if ``bank`` has none, the visual stream is frozen.
 
     Raises:
         ConfigError: The settings do not make a model.
@@ -187,7 +192,7 @@ def build(config: RecipeConfig, bank: QuestionBank) -> QuestionEncoder:
     freezes = not config.model.start and config.model.visual_norm == "frozen" and model.config.reads_images
     if freezes and is_untrained(model):
         raise ConfigError("model.visual_norm: frozen, but model.visual starts from random weights")
-    if model.config.reads_images and not any(any(images) for (images,) in bank.batches("images")):
+    if model.config.reads_images and not (read_images and any(any(images) for (images,) in bank.batches("images"))):
         model.freeze_figures()
     freeze_streams(model, config.optim)
     model.config.matryoshka = []  # of this stage; `train_widths` adds its own
@@ -379,7 +384,7 @@ def validation(
         bank = whole.select(np.concatenate([valid, drawn]))
         similarity = similar_questions(bank, config.data)
         if any(len(similarity.neighbours(i)) >= 5 for i in range(len(valid))):
-            whole_model = partial(model.encode, device=model.device, precision=precision(config.run.precision))
-            return ValidationPrecision(encode or whole_model, bank, similarity)
+            options: dict[str, Any] = {"device": model.device, "precision": precision(config.run.precision)}
+            return ValidationPrecision(encode or partial(encode_in_shares, model, **options), bank, similarity)
     log.info("no question of split 'valid' has five similar ones: the last state is kept, not the best")
     return None
