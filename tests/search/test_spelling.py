@@ -22,6 +22,7 @@ from tqnet.search.versions import Manifest
 COUNTS = Words({"the": 1000, "for": 200, "find": 700, "of": 800, "is": 900, "who": 30, "reasonable": 40, "dr": 9} | {
     "evaluate": 300, "integral": 200, "intervals": 90, "triangle": 150, "parallelogram": 20, "form": 60, "from": 500,
     "value": 400, "maria": 40, "march": 80, "moment": 50, "math": 30, "interior": 1, "tabular": 20, "alpha": 20,
+    "solve": 3, "slope": 60,
 })  # fmt: skip
 
 
@@ -52,6 +53,7 @@ def test_misspelt_words(typed: str, meant: str) -> None:
         "求三角形的面积",
         "find the value of Marai",  # a name
         "the value form the interior",  # words of the bank
+        "slove for the value",  # "solve" is meant, not "slope", but too rare
         "hte tis fro",  # more are unknown than known
         "find the unreasonable momentum of integrals",  # other words
         "calcule le volume du traingle",

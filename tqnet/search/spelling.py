@@ -70,15 +70,17 @@ def _sentence_starts(text: str, words: Sequence[re.Match[str]]) -> set[int]:
 
 
 def _correction(word: str, counts: Words, choices: Sequence[str], is_risky: bool) -> str | None:
-    """Return the best of ``choices``; None if none is meant."""
+    """Return the best of ``choices``; None if it is too rare, or no correction.
+
+    A rare word wins over a frequent one that is further away: "slove" is not "slope" where "solve" is rare.
+    """
     near = process.extract(word, choices, scorer=OSA.distance, score_cutoff=1 + (len(word) >= _TWO), limit=None)
-    allowed = [
-        (edits, sorted(choice) != sorted(word), -counts[choice], choice)
-        for choice, edits, _ in near
-        if counts[choice] >= counts.most * _least_share(word, choice, int(edits), is_risky)
-    ]
-    best = min(allowed)[-1] if allowed else word
-    return None if _is_form(word, best) else best
+    ranked = [(int(edits), sorted(choice) != sorted(word), -counts[choice], choice) for choice, edits, _ in near]
+    if not ranked:
+        return None
+    edits, *_, best = min(ranked)
+    is_frequent = counts[best] >= counts.most * _least_share(word, best, edits, is_risky)
+    return best if is_frequent and not _is_form(word, best) else None
 
 
 def _least_share(word: str, choice: str, edits: int, is_risky: bool) -> float:
