@@ -26,10 +26,11 @@ from tqnet.config import ConfigError, Count, NonNegative, Share, ShareBelowOne, 
 from tqnet.hub.card import write_card
 from tqnet.libraries import precision
 from tqnet.losses.contrastive import cosine_triplet
+from tqnet.modeling.interchange import SOLVER, kind_of
 from tqnet.questions import QuestionBank
 from tqnet.solver.data import Triples, ValidationAnswers, WordProblems, learn_alphabet, solvable
 from tqnet.solver.decoder import TreeBatch
-from tqnet.solver.model import BEAMS, MOST_TOKENS, WordProblemSolver, is_solver, load_solver
+from tqnet.solver.model import BEAMS, MOST_TOKENS, WordProblemSolver, load_solver
 from tqnet.text.equations import commutative
 from tqnet.training import session
 from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
@@ -82,7 +83,7 @@ class SolverConfig(RecipeConfig):
 def build(config: SolverConfig, bank: QuestionBank) -> WordProblemSolver:
     """Load the solver of ``model.start``, or put a new decoder on the encoder of ``model``."""
     encoder = session.build(config, bank, read_images=False)
-    if config.model.start and is_solver(config.model.start):
+    if config.model.start and kind_of(config.model.start) is SOLVER:
         return load_solver(config.model.start, encoder)
     return WordProblemSolver(encoder, learn_alphabet(bank, config.min_count), config.decoder_dropout)
 

@@ -19,6 +19,7 @@ from tqnet.errors import first_line
 from tqnet.modeling.configuration import QuesNetConfig, TQNetConfig
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.gru import GRUConfig
+from tqnet.modeling.interchange import RANKER
 from tqnet.modeling.lora import add_adapters
 from tqnet.modeling.me5 import PROMPT
 from tqnet.modeling.model import TQNetModel
@@ -49,9 +50,6 @@ log = logging.getLogger(__name__)
 
 #: Text encoders with random weights and a vocabulary learnt from the bank.
 _LEARNT = ("scratch", "gru")
-
-#: Marks the folder of a ranker (:class:`tqnet.search.ranker.CrossEncoder`).
-RANKER = "cross_encoder.json"
 
 
 def build_model(config: ModelConfig, texts: Iterable[str]) -> tuple[QuestionEncoder, TQNetProcessor]:
@@ -120,7 +118,7 @@ def load_model(folder: str | Path, *, of_ranker: bool = False) -> QuestionEncode
     """
     if not (Path(folder) / "config.json").is_file():
         raise FileNotFoundError(f"{folder}: no model here (config.json is missing)")
-    if not of_ranker and (Path(folder) / RANKER).is_file():
+    if not of_ranker and (Path(folder) / str(RANKER.mark)).is_file():
         raise ValueError(f"{folder}: a ranker, which reads questions two by two and has no vectors of one")
     with readable(folder):
         model = AutoModel.from_pretrained(folder, dtype=torch.float32, trust_remote_code=False)

@@ -19,22 +19,21 @@ class Kind:
         what: Noun phrase that follows "a" in messages.
         taken_by: The command that uses such a folder.
         gives_vectors: Whether it encodes questions into vectors, so that other libraries can use it as an encoder.
+        mark: File that marks the folder of a model whose encoder would also load alone.
     """
 
     name: str
     what: str
     taken_by: str
     gives_vectors: bool = False
+    mark: str | None = None
 
 
 ENCODER = Kind("encoder", "encoder of questions", "tqnet encode --model", gives_vectors=True)
-RANKER = Kind("ranker", "ranker, which reads two questions as one", "tqnet search --ranker")
-PAIRS = Kind("pairs", "classifier of pairs of questions", "tqnet duplicates --pairs-model")
-SOLVER = Kind("solver", "solver of word problems", "tqnet solve --model")
+RANKER = Kind("ranker", "ranker, which reads two questions as one", "tqnet search --ranker", mark="cross_encoder.json")
+PAIRS = Kind("pairs", "classifier of pairs of questions", "tqnet duplicates --pairs-model", mark="pairs.json")
+SOLVER = Kind("solver", "solver of word problems", "tqnet solve --model", mark="solver.json")
 REWRITER = Kind("rewriter", "model that rewrites questions", "tqnet rewrite --model")
-
-#: Marker file -> kind.
-_MARKS = {"cross_encoder.json": RANKER, "pairs.json": PAIRS, "solver.json": SOLVER}
 
 _SENTENCE_TRANSFORMERS_MODULES = [
     {"idx": 0, "name": "0", "path": "", "type": "tqnet.hub.sentence_transformers.TQNetModule"}
@@ -74,8 +73,8 @@ def kind_of(folder: str | os.PathLike[str]) -> Kind:
         ValueError: Its configuration cannot be read.
     """
     folder = Path(folder)
-    for name, kind in _MARKS.items():
-        if (folder / name).is_file():
+    for kind in (RANKER, PAIRS, SOLVER):
+        if (folder / str(kind.mark)).is_file():
             return kind
     file = folder / "config.json"
     if not file.is_file():

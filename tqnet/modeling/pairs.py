@@ -17,11 +17,12 @@ from tqdm import tqdm
 
 from tqnet.modeling.build import load_model, readable
 from tqnet.modeling.encoder import QuestionEncoder
+from tqnet.modeling.interchange import PAIRS
 from tqnet.questions import Question, QuestionBank
 from tqnet.questions.pairs import RELATIONS
 from tqnet.questions.traits import FEATURES, compare, traits
 
-_WEIGHTS, _SHAPE = "pairs.safetensors", "pairs.json"
+_WEIGHTS, _SHAPE = "pairs.safetensors", str(PAIRS.mark)
 #: Pairs to classify at a time.
 _CHUNK = 4096
 

@@ -24,14 +24,15 @@ from torch.nn import functional as F
 from tqdm import tqdm
 
 from tqnet.files import atomic
-from tqnet.modeling.build import RANKER, load_model
+from tqnet.modeling.build import load_model
 from tqnet.modeling.encode import CellCache, accelerator
 from tqnet.modeling.encoder import QuestionEncoder
+from tqnet.modeling.interchange import RANKER
 from tqnet.modeling.text_encoders import most_tokens
 from tqnet.questions import Question
 from tqnet.search.ranking import FEATURES, WEIGHTS
 
-_HEAD, _SETTINGS = "cross_encoder.safetensors", RANKER
+_HEAD, _SETTINGS = "cross_encoder.safetensors", str(RANKER.mark)
 _OTHER = "not as this version of finetune/ranker.py writes it; train it anew"
 
 #: Largest scale of a head: beyond, all good candidates would have a probability of 1.

@@ -19,6 +19,7 @@ from tqdm import tqdm
 
 from tqnet.modeling.build import load_model, readable
 from tqnet.modeling.encoder import QuestionEncoder
+from tqnet.modeling.interchange import SOLVER
 from tqnet.modeling.processor import QuestionLike, as_question
 from tqnet.solver.beams import beam_search
 from tqnet.solver.decoder import Source, TreeBatch, TreeDecoder
@@ -27,7 +28,7 @@ from tqnet.text.equations import EquationError, Prefix, evaluate, number
 from tqnet.text.numbers import NUMBER_TOKENS
 from tqnet.text.vocabulary import add_tokens, start_embeddings
 
-_WEIGHTS, _SHAPE = "solver.safetensors", "solver.json"
+_WEIGHTS, _SHAPE = "solver.safetensors", str(SOLVER.mark)
 #: Hypotheses per problem (mwp-cl, Section 5.1), and most tokens of an equation.
 BEAMS, MOST_TOKENS = 3, 45
 
@@ -188,11 +189,6 @@ class WordProblemSolver(nn.Module):
         (folder / _SHAPE).write_text(json.dumps(shape, indent=2) + "\n", encoding="utf-8")
 
 
-def is_solver(folder: str | os.PathLike[str]) -> bool:
-    """Return whether a folder holds a solver."""
-    return (Path(folder) / _SHAPE).is_file()
-
-
 def load_solver(folder: str | os.PathLike[str], encoder: QuestionEncoder | None = None) -> WordProblemSolver:
     """Load a saved solver in ``eval`` mode.
 
@@ -204,7 +200,7 @@ def load_solver(folder: str | os.PathLike[str], encoder: QuestionEncoder | None 
         ValueError: Weights or description are damaged.
     """
     folder = Path(folder)
-    if not is_solver(folder) or not (folder / _WEIGHTS).is_file():
+    if not ((folder / _SHAPE).is_file() and (folder / _WEIGHTS).is_file()):
         raise FileNotFoundError(f"{folder}: no solver here; finetune/solver.py makes one, in RUN/model")
     with readable(folder / _SHAPE):
         shape = json.loads((folder / _SHAPE).read_text(encoding="utf-8"))
