@@ -15,6 +15,7 @@ from tqnet.text.plain import Plain, plain, plain_texts, protect
 
 FORMULA = st.text(st.sampled_from("abx<>^{}_+ \n"), min_size=1).map("${}$".format)
 WORDS = st.text(st.sampled_from("abc"), min_size=1)
+WIRIS_ROOT = "«math xmlns=¨http://www.w3.org/1998/Math/MathML¨»«msqrt»«mn»2«/mn»«/msqrt»«/math»"
 SQUARE = "<math><msup><mi>x</mi><mn>2</mn></msup></math>"
 
 
@@ -32,6 +33,8 @@ SQUARE = "<math><msup><mi>x</mi><mn>2</mn></msup></math>"
         "$<p>$ is a span",
         "Find the index of <p> in S_5, where <p> is what p spans.",
         "$a &lt; b$",
+        "a list<input>, if a < b and x<y>z",
+        "Which of <!DOCTYPE html> and <?xml version='1.0'?> begins a page?",
     ],
 )
 def test_text_that_is_not_html(text: str) -> None:
@@ -81,6 +84,18 @@ def test_text_that_is_not_html(text: str) -> None:
         ),
         ("<p><font face='Symbol'>a</font> + <span style='font-family: Symbol'>p</span></p>", "α + π"),
         ("<p>4 + <input type='text'> = <input size=3><input type='hidden'></p>", "4 + ____ = ____"),
+        ("<p>2+3=<input> apples, list<object></p>", "2+3=____ apples, list<object>"),
+        ("<p>a</p><![if !supportLists]>1.<![endif]>b<!-- c --><![if !vml]>c", "a\n1.bc"),
+        ("<?xml:namespace prefix = o ns = 'urn:schemas' /><p>c < d</p>", "c < d"),
+        ("<?xml version='1.0'?>\n<!DOCTYPE html>\n<html><b>d</b></html>", "d"),
+        ("1<sup>3</sup>/<sub>4</sub> cups", "1 3/4 cups"),
+        ("用了1 <sup>3</sup>&frasl;<sub>14</sub>或<sup>3</sup> / <sub>4</sub>小时", "用了1 3/14或3/4小时"),
+        (
+            "<p><b><sup>a+1</sup></b>&#8260;<small><sub>2</sub></small> - v<sup>2</sup>/<sub>r</sub></p>",
+            "(a+1)/2 - v^2/r",
+        ),
+        ("e<sup><sup>1</sup>/<sub>2</sub></sup>, (x + 1)<sup>2</sup>/<sub>r</sub>", "e^{1/2}, (x + 1)^2/r"),
+        ("x<sup>2</sup>/y<sub>3</sub> + 1<sup>2</sup><br>/<sub>4</sub>", "x^2/y_3 + 1^2\n/_4"),
         ("<p>It is <select><option>big<option>small</select>.</p>", "It is big / small."),
         (
             "<p>The sum <u>&nbsp; &nbsp;</u> is <u>even</u>, <span style='border-bottom: 1px solid'> </span></p>",
@@ -111,6 +126,11 @@ def test_html_becomes_plain(markup: str, text: str) -> None:
         ("<math display='block'><mi>x</mi></math>", "$$x$$"),
         ("<math/>nothing<math></math>", "nothing"),
         ("So <img data-mathml='«math»«msup»«mi»x«/mi»«mn»2«/mn»«/msup»«/math»' src='f.png'>", "So $x^2$"),
+        (
+            f'Find <img class="Wirisformula" alt="x_1" data-mathml="{WIRIS_ROOT}">, {WIRIS_ROOT}',
+            r"Find $\sqrt{2}$, $\sqrt{2}$",
+        ),
+        (f"<b title='![a](b.png)'>设</b><img data-mathml='{WIRIS_ROOT}' src='f.png'>，x<y>z", r"设$\sqrt{2}$，x<y>z"),
         ("So «math xmlns=¨m¨»«mi»§#945;«/mi»«/math»", r"So $\alpha$"),
         (r"<img class='equation_image' src='/equation_images/%255Cpi' data-equation-content='\pi'>", r"$\pi$"),
         ("<img src='/equation_images/%255Csqrt%257B2%257D?scale=1'>", r"$\sqrt{2}$"),
@@ -135,6 +155,11 @@ def test_html_becomes_plain(markup: str, text: str) -> None:
             "<span class='MathJax_Preview'></span><span class='MathJax'>x2</span><script type='math/tex'>x^2</script>",
             "$x^2$",
         ),
+        (f"<script type='math/mml'>{SQUARE}</script>", "$x^2$"),
+        (f"<span class='MathJax' data-mathml='{SQUARE}'>x2</span><script type='math/mml'>{SQUARE}</script>", "$x^2$"),
+        (f"<span class='MathJax' data-mathml='{SQUARE}'>x2</span><script type='math/mml'></script>", "$x^2$"),
+        (f"<div class='MathJax_Display'>{SQUARE}</div><script type='math/asciimath'>x</script>", "$x^2$"),
+        ("<span class='MathJax'>x2</span><script type='math/asciimath'>x^2 < 3</script>", "x^2 < 3"),
         (f"<span class='mwe-math'>{SQUARE}<img class='mwe-math-fallback-image' src='x.svg' alt='x^2'></span>", "$x^2$"),
         (f"<img data-equation-content='x^{{2}}'><span class='hidden-readable'>{SQUARE}</span>", "$x^{2}$"),
         ("x [tex]a^b[/tex] y", "x $a^b$ y"),
@@ -194,6 +219,8 @@ def test_a_formula_with_what_is_none_keeps_its_value() -> None:
 def test_rendered_output_without_a_source_is_reported() -> None:
     result = plain("<p>So <span class='katex'><span class='katex-html'>x<span class='vlist'>2</span></span></span></p>")
     assert (result.text, result.lost) == ("So x2", ("a formula rendered by KaTeX, without its source",))
+    result = plain("<p>So <span class='MathJax'>x2</span><script type='math/mml'><mn>2</mn></script></p>")
+    assert (result.text, result.lost) == ("So x2", ("a formula in a script of type math/mml: not read",))
 
 
 def test_nested_drawings_are_one_figure() -> None:

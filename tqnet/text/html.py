@@ -50,18 +50,20 @@ _ENDS = {
 _DEEPEST = 200
 
 #: Tags that authors leave open. Another without an attribute is a tag only if it is closed: code has ``list<object>``.
-_OPEN_NAMES = "br dd div dt em font hr li nobr ol p span strong sub sup tbody td tfoot th thead tr ul wbr"
+_OPEN_NAMES = "br dd div dt em font hr input li nobr ol p span strong sub sup tbody td tfoot th thead tr ul wbr"
 _LEFT_OPEN = frozenset(_OPEN_NAMES.split()) | frozenset(_MATHML_NAMES.split())
 
 _ATTRIBUTE = r"""\s+[a-zA-Z_:@][-\w:.]*\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'<>=`]+)"""
-_TAG = re.compile(
+TAG = re.compile(
     rf"<(?P<close>/?)(?:(?P<short>[a-zA-Z])(?:{_ATTRIBUTE})*"  # no bare words: a<b and c>d
     rf"|(?P<long>[a-zA-Z][-:a-zA-Z0-9]+)(?:{_ATTRIBUTE}|\s+[a-zA-Z]+)*)\s*/?>"
 )
 #: A ``<p>`` within a sentence is mathematics: "the index of <p> in S_5".
 _IN_SENTENCE = re.compile(r"[^<>\n]{0,8}[\w,(] ?<p>[ ,)][ ]?[a-z(]?", re.IGNORECASE)
 _CLOSING = re.compile(r"</([a-zA-Z][-:a-zA-Z0-9]*)\s*>")
-_COMMENT = re.compile(r"<!--.*?-->|<!\[(?:if|endif)[^<>]*>", re.DOTALL)
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+#: Word's conditions and namespaces, and what precedes a document's tags: by itself, a question may be about it.
+_DECLARATION = re.compile(r"<(?:!\[(?:if|endif)\b|\?xml:)[^<>]*>|<(?:\?xml|!doctype)\b[^<>]*>(?=\s*<)", re.IGNORECASE)
 _NAMED = re.compile(r"&(?:(\w+;)|#\d{1,7};|#[xX][0-9a-fA-F]{1,6};)")
 #: References that end in a semicolon only: ``&lt`` and ``&times`` occur by chance after LaTeX's ``&``.
 _REFERENCE = re.compile(r"&(?:lt|gt|amp|quot|apos|nbsp|#\d+|#[xX][0-9a-fA-F]+);")
@@ -73,7 +75,7 @@ def is_html(text: str) -> bool:
     """Return True if ``text`` has a tag that is no inequality, or a reference (``&lt;``), outside of formulas."""
     if "<" not in text and "&" not in text:
         return False
-    text = _without_comments(text)
+    text = _without_declarations(text)
     tags = _tags(text)
     places = [tag.start() for tag in tags]
     return any(
@@ -85,7 +87,7 @@ def is_html(text: str) -> bool:
 
 def tree(markup: str) -> Element:
     """Return the ``body`` of ``markup``; formulas in it are elements named `VERBATIM`."""
-    markup = _without_comments(markup)
+    markup = _without_declarations(markup)
     tags = _tags(markup)
     places = {tag.start() for tag in tags}
     builder = _TreeBuilder()
@@ -96,13 +98,13 @@ def tree(markup: str) -> Element:
     return builder.root
 
 
-def _without_comments(markup: str) -> str:
+def _without_declarations(markup: str) -> str:
     last = markup.rfind("-->") + 3  # behind it, a comment has no end
-    return _COMMENT.sub("", markup[:last]) + markup[last:] if last > 2 else markup
+    return _DECLARATION.sub("", _COMMENT.sub("", markup[:last]) + markup[last:] if last > 2 else markup)
 
 
 def _tags(text: str) -> list[re.Match[str]]:
-    """Return the tags of ``text`` in order; an opening ``<b>`` alone may be ``a<b>c``."""
+    """Return the tags of ``text`` in order; ``<b>`` without ``</b>`` may be ``a<b>c``, ``<input>`` alone a name."""
     closed = {name.lower() for name in _CLOSING.findall(text)}
 
     def is_tag(tag: re.Match[str]) -> bool:
@@ -121,7 +123,8 @@ def _tags(text: str) -> list[re.Match[str]]:
         within = "select" in closed if name == "option" else name not in _TAGS
         return bool(is_whole or within or name in closed or name in _LEFT_OPEN)
 
-    return list(filter(is_tag, _TAG.finditer(text)))
+    tags = list(filter(is_tag, TAG.finditer(text)))
+    return tags if any(tag[0].lower() != "<input>" for tag in tags) else []
 
 
 def _pieces(text: str, tags: list[re.Match[str]]) -> Iterator[tuple[bool, int, int]]:

@@ -6,18 +6,20 @@ import html
 import re
 
 from tqnet.text.editors import WIRIS
+from tqnet.text.html import TAG
 
 # None of these notations holds another of its kind: a text of openings alone would take quadratic time.
-_WIRIS_MATH = re.compile(r"«math\b(?:(?!«math\b).)*?«/math»|«math\b[^«»]*/»", re.DOTALL)
+_WIRIS_MATH = r"«math\b(?:(?!«math\b).)*?«/math»|«math\b[^«»]*/»"
 _CODE = re.compile(
     r"\[(?P<name>tex|latex|math|mathjax)\](?P<latex>(?:(?!\[(?P=name)\]).)+?)\[/(?P=name)\]", re.IGNORECASE | re.DOTALL
 )
 _TWICE = re.compile(
     r"(?<![\\$])(?P<dollars>\$\$?)\s*(?P<inner>\\\[(?:\\[^\]]|[^\\$])+\\\]|\\\((?:\\[^)]|[^\\$])+\\\))\s*(?P=dollars)"
 )
-_MARKDOWN_IMAGE = re.compile(
-    r"!\[[^\[\]\n]*\]\(\s*<?([^()<>\s]+\.\w{2,4}(?:\?[^()\s]*)?|data:image/[^()\s]+)>?(?:\s+\"[^\"]*\")?\s*\)"
+_MARKDOWN_IMAGE = (
+    r"!\[[^\[\]\n]*\]\(\s*<?(?P<source>[^()<>\s]+\.\w{2,4}(?:\?[^()\s]*)?|data:image/[^()\s]+)>?(?:\s+\"[^\"]*\")?\s*\)"
 )
+_MARKUP_OR_TAG = re.compile(rf"{TAG.pattern}|{_WIRIS_MATH}|{_MARKDOWN_IMAGE}", re.DOTALL)
 _MULTILANG = re.compile(r"\{mlang\s+([\w,]+)\}((?:(?!\{mlang\s).)*?)\{mlang\}", re.DOTALL | re.IGNORECASE)
 #: A text without any of these has no markup.
 SUSPECT = re.compile(r"[<«&]|!\[|\[[tlmTLM]|\$\s*\\[\[(]|\{ml|\{ML")
@@ -27,11 +29,18 @@ MARKS = re.compile(r"«(?=math)|\[(?=tex|latex|math)|!(?=\[)|\{(?=mlang)|\$(?=\s
 
 def as_html(text: str, language: str | None) -> str:
     """Write editors' notations that are not HTML as HTML or in dollars."""
-    text = _WIRIS_MATH.sub(lambda math: math[0].translate(WIRIS), text)
     text = _CODE.sub(r"$\g<latex>$", text)
     text = _TWICE.sub(r"\g<inner>", text)
-    text = _MARKDOWN_IMAGE.sub(lambda image: f'<img src="{html.escape(image[1])}">', text)
+    if "«math" in text or "![" in text:
+        text = _MARKUP_OR_TAG.sub(_markup, text)
     return _in_language(text, language)
+
+
+def _markup(match: re.Match[str]) -> str:
+    """Write WIRIS's formulas and Markdown's images as HTML; within a tag, their quotes would end an attribute."""
+    if match[0].startswith("<"):
+        return match[0]
+    return f'<img src="{html.escape(match["source"])}">' if match["source"] else match[0].translate(WIRIS)
 
 
 def _in_language(text: str, language: str | None) -> str:

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from xml.etree.ElementTree import Element
 
 from tqnet.text import html
-from tqnet.text.editors import latex_source, math_in, math_of, undelimited
+from tqnet.text.editors import latex_source, math_in, math_of, other_versions, script_language, undelimited
 from tqnet.text.formulas import segments
 from tqnet.text.lists import BULLETS, MarkupList
 from tqnet.text.mathml import MathMLError, repair, to_latex
@@ -135,6 +135,7 @@ class _Writer:
         has_dollars = "$" in prose and any("$" in part.body for part in segments(prose) if not part.is_formula)
         self._delimiters = (r"\(", r"\)", r"\[", r"\]") if has_dollars else ("$", "$", "$$", "$$")
         self._formula_end = -1  # length of `out` after a formula
+        self._raised = (-1, "")  # place in `out` of the last superscript, and its text
 
     def children(self, element: Element) -> None:
         self._data(element.text)
@@ -246,6 +247,12 @@ class _Writer:
             except MathMLError as error:
                 self._lose(f"a formula in MathML: {error}")
                 return False
+        elif language := script_language(element):
+            if language == "asciimath":  # legible as it stands
+                self._data("".join(element.itertext()))
+            else:
+                self._lose(f"a formula in a script of type math/{language}: not read")
+            return True
         elif "katex-html" in element.get("class", ""):
             self._lose("a formula rendered by KaTeX, without its source")
             return False
@@ -260,14 +267,27 @@ class _Writer:
         return True
 
     def _enclose(self, element: Element, command: str, braces: str) -> None:
-        """Write ``^2``, ``^{10}`` or ``\\overline{3}`` of an element's text."""
+        """Write ``^2``, ``^{10}`` or ``\\overline{3}`` of an element's text; with a numerator before it, ``3/4``."""
         self._write("")
-        start = len(self.out)
+        place, numerator = self._raised
+        outer, self.out, self._formula_end = self.out, [], -1
         self.children(element)
-        inner = "".join(self.out[start:]).strip()
-        del self.out[start:]
-        if inner:
+        inner = "".join(self.out).strip()
+        self.out, self._formula_end = outer, -1
+        self._raised = (len(outer), inner) if command == "^" and inner else (-1, "")
+        if not inner:
+            return
+        between = "".join(outer[place + 1 :]).strip(" ") if numerator and len(outer) - place <= 5 else ""
+        if command == "_" and between in _FRACTION_BARS:
+            self._fraction(place, numerator, inner)
+        else:
             self.out.append(command + (inner if len(inner) == 1 and not braces else f"{{{inner}}}"))
+
+    def _fraction(self, place: int, numerator: str, denominator: str) -> None:
+        """Write ``3/4`` in place of what stands since ``place``; ``1 3/4`` after a digit, ``x^2/3`` after a base."""
+        before = "".join(self.out[max(0, place - 4) : place])[-1:]
+        raised = self.out[place] if _BASE.match(before) else (" " if before.isdigit() else "") + _factor(numerator)
+        self.out[place:] = [f"{raised}/{_factor(denominator)}"]
 
     def _data(self, data: str | None) -> None:
         if not data:
@@ -305,6 +325,9 @@ _MOVED = {"sup": "^", "sub": "_", "super": "^", "text-top": "^", "text-bottom": 
 _SYMBOL_FONT = str.maketrans(
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIKLMNOPQRSTUWXYZ", "αβχδεφγηιϕκλμνοπθρστυϖωξψζΑΒΧΔΕΦΓΗΙΚΛΜΝΟΠΘΡΣΤΥΩΞΨΖ"
 )
+#: Signs between the raised and the lowered number of a fraction, and what a power stands at.
+_FRACTION_BARS = frozenset("/⁄∕／")
+_BASE = re.compile(r"[A-Za-zΑ-Ωα-ω)\]}]")
 _ASSISTIVE = re.compile(r"assistive|hidden-readable|screen-?reader|sr-only|visually-?hidden", re.IGNORECASE)
 
 
@@ -322,6 +345,11 @@ def _script_mark(name: str, style: dict[str, str]) -> str:
     up = re.match(r"(-?)[\d.]*[1-9]", moved)
     down = re.match(r"(-?)[\d.]*[1-9]", style.get("top", "")) if style.get("position") == "relative" else None
     return ("_" if up[1] else "^") if up else ("^" if down[1] else "_") if down else ""
+
+
+def _factor(text: str) -> str:
+    """Put a sum or a product in brackets, so that a fraction bar beside it takes all of it."""
+    return f"({text})" if re.search(r".[\s+*/·×÷−–-]", text) else text
 
 
 def _is_hidden(element: Element, style: dict[str, str]) -> bool:
@@ -351,13 +379,17 @@ def _copies(parent: Element, language: str | None) -> set[Element]:
     """Return the children that say again what a sibling says: MathJax's output before its script, other languages."""
     copies: set[Element] = set()
     run: list[Element] = []  # adjacent elements
+    rendered: list[Element] = []  # those of them that MathJax wrote for the next script
     for child in parent:
         run.append(child)
-        if child.tag == "script" and "math/" in child.get("type", ""):
-            copies.update(item for item in run[:-1] if "MathJax" in item.get("class", ""))
+        if script_language(child):
+            copies |= other_versions(child, rendered)
+            rendered = []
+        elif "MathJax" in child.get("class", ""):
+            rendered.append(child)
         if (child.tail or "").strip():
             copies |= _other_languages(run, language)
-            run = []
+            run, rendered = [], []
     return copies | _other_languages(run, language)
 
 
