@@ -146,5 +146,5 @@ def test_every_page_is_in_the_readme() -> None:
 def test_every_command_and_every_recipe_is_in_the_table_of_faults() -> None:
     assert {*CALLS, "train"} == set(commands(make_parser()))  # train becomes a recipe, which has rows of its own
     assert set(RECIPES) == {
-        str(file.relative_to(ROOT)) for of in ("pretrain", "finetune") for file in (ROOT / of).glob("*.py")
+        str(file.relative_to(ROOT)) for folder in ("pretrain", "finetune") for file in (ROOT / folder).glob("*.py")
     }

@@ -54,9 +54,9 @@ def test_the_machine_is_what_one_process_computes_on(monkeypatch: pytest.MonkeyP
     monkeypatch.delenv("ACCELERATE_USE_CPU", raising=False)
     assert machine() == "NVIDIA T4"
     monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
-    for cores, said in ({0}, "1 processor core ("), ({0, 1}, "2 processor cores ("):
+    for cores, description in ({0}, "1 processor core ("), ({0, 1}, "2 processor cores ("):
         monkeypatch.setattr(os, "sched_getaffinity", lambda _, cores=cores: cores, raising=False)
-        assert machine().startswith(said)
+        assert machine().startswith(description)
 
 
 def test_a_digest_follows_the_content_and_not_the_place(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ ROOT = Path(__file__).parents[1]
 
 
 def pins(name: str) -> dict[str, str]:
-    found = re.findall(r"^([\w.-]+)==([^\s;]+)", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE)
-    return {re.sub(r"[-_.]+", "-", package).lower(): version for package, version in found}
+    pinned = re.findall(r"^([\w.-]+)==([^\s;]+)", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[-_.]+", "-", package).lower(): version for package, version in pinned}
 
 
 def test_the_lock_has_the_constraints_versions() -> None:

@@ -23,9 +23,9 @@ def outcomes(strategy: Strategy, stem: str, draws: int = 200, **fields: object) 
 
 def changed(strategy: Strategy, stem: str) -> set[str]:
     """The same, and there are some: a loop over none would pass whatever a strategy does."""
-    found = outcomes(strategy, stem)
-    assert found
-    return found
+    stems = outcomes(strategy, stem)
+    assert stems
+    return stems
 
 
 def letters(stem: str) -> set[str]:
@@ -83,8 +83,8 @@ def test_points_keep_together_in_prose_and_formula() -> None:
 )
 def test_all_places_and_no_other(before: str, after: str | None) -> None:
     """``@`` is the new name; where several variables may be renamed, the names are still told apart as before."""
-    found = changed(rename_variable, before)
-    for stem in found:
+    stems = changed(rename_variable, before)
+    for stem in stems:
         assert len(letters(stem)) == len(letters(before))
         if after is not None:
             (new,) = letters(stem) - letters(before)
@@ -157,11 +157,11 @@ def test_operators(before: str, after: set[str]) -> None:
 
 
 def test_numbers_keep_their_kind() -> None:
-    found = outcomes(replace_number, "$7x + 0.50 = y$")
-    assert {stem for stem in found if stem.endswith("x + 0.50 = y$")} == {
+    stems = outcomes(replace_number, "$7x + 0.50 = y$")
+    assert {stem for stem in stems if stem.endswith("x + 0.50 = y$")} == {
         f"${n}x + 0.50 = y$" for n in (2, 3, 4, 5, 6, 8, 9)
     }
-    decimals = {stem.split()[2] for stem in found if stem.startswith("$7x")}
+    decimals = {stem.split()[2] for stem in stems if stem.startswith("$7x")}
     assert len(decimals) > 10
     assert all(d[:2] == "0." and len(d) == 4 and d[-1] != "0" for d in decimals)
 

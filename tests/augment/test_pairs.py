@@ -88,7 +88,7 @@ def test_made_pairs_differ_as_their_relation_demands(pairs: list[LabelledPair]) 
 
 def test_questions_of_one_group_are_never_drawn_as_unrelated(sample_bank: QuestionBank) -> None:
     group = sample_bank.column("group")[0]
-    rows = [row for row, own in enumerate(sample_bank.column("group")) if own == group]
+    rows = [row for row, row_group in enumerate(sample_bank.column("group")) if row_group == group]
     maker = PairMaker(sample_bank.select(rows))
     drawn = {maker.draw(0, np.random.default_rng(seed)).relation for seed in range(30)}
     assert "duplicate" in drawn
@@ -97,11 +97,11 @@ def test_questions_of_one_group_are_never_drawn_as_unrelated(sample_bank: Questi
 
 def test_formulas_are_spelt_otherwise_and_say_the_same() -> None:
     stem = r"If $\frac12 x^2 \leq 3$ and \[y \neq \dfrac{1}{3}\], find $x^{2}$."
-    found = outcomes(respell_formulas, stem)
-    assert len(found) > 10
-    assert {one_form(other) for other in found} == {one_form(stem)}
-    assert any(r"\tfrac" in other for other in found)
-    assert any(r"\(" in other for other in found)
+    spellings = outcomes(respell_formulas, stem)
+    assert len(spellings) > 10
+    assert {one_form(spelling) for spelling in spellings} == {one_form(stem)}
+    assert any(r"\tfrac" in spelling for spelling in spellings)
+    assert any(r"\(" in spelling for spelling in spellings)
 
 
 def test_wordings() -> None:
@@ -118,10 +118,10 @@ def test_wordings() -> None:
 
 def test_asides_and_times_play_no_part() -> None:
     stem = "A price is increased by 25%, and then reduced. What is it?"
-    for other in outcomes(say_time, stem):
-        assert traits(Question("b", other)).numbers == Counter({"25": 1})
-        assert traits(Question("b", other)).targets == traits(Question("a", stem)).targets
-    assert all(other.endswith("求面积。") or other.startswith("求面积。") for other in outcomes(say_aside, "求面积。"))
+    for text in outcomes(say_time, stem):
+        assert traits(Question("b", text)).numbers == Counter({"25": 1})
+        assert traits(Question("b", text)).targets == traits(Question("a", stem)).targets
+    assert all(text.endswith("求面积。") or text.startswith("求面积。") for text in outcomes(say_aside, "求面积。"))
 
 
 def test_a_surface_is_always_changed() -> None:
@@ -140,7 +140,7 @@ def test_degrees() -> None:
 
 
 @pytest.mark.parametrize(
-    ("stem", "other"),
+    ("stem", "expected"),
     [
         ("Find the perimeter of a square.", "Find the area of a square."),
         ("What is the Maximum?", "What is the Minimum?"),
@@ -150,8 +150,8 @@ def test_degrees() -> None:
         ("下列说法正确的是", "下列说法错误的是"),
     ],
 )
-def test_another_quantity_is_asked_for(stem: str, other: str) -> None:
-    assert other in outcomes(change_target, stem)
+def test_another_quantity_is_asked_for(stem: str, expected: str) -> None:
+    assert expected in outcomes(change_target, stem)
 
 
 def test_operators_conditions_and_what_is_known() -> None:

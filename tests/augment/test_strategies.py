@@ -44,9 +44,9 @@ def questions() -> list[Question]:
 def shape(text: str) -> tuple[int, dict[str, int]]:
     """How many formulas a text has, and by how much its brackets of each kind are out of balance."""
     parts = list(segments(text))
-    found = tokens(text)
+    text_tokens = tokens(text)
     pairs = ("{ }", r"\{ \}", r"\left \right")
-    balance = {pair: found.count(pair.split()[0]) - found.count(pair.split()[1]) for pair in pairs}
+    balance = {pair: text_tokens.count(pair.split()[0]) - text_tokens.count(pair.split()[1]) for pair in pairs}
     return sum(part.is_formula for part in parts), balance
 
 

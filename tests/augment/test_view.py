@@ -26,11 +26,11 @@ def augment() -> QuestionAugmentation:
 def test_the_same_generator_state_gives_the_same_view(augment: QuestionAugmentation, tiny_bank: QuestionBank) -> None:
     again = QuestionAugmentation(AugmentConfig(), 64, "[MASK]")
     for i, question in enumerate(tiny_bank):
-        one, other = np.random.default_rng([0, i]), np.random.default_rng([0, i])
-        assert augment.text(question, one) == again.text(question, other)
+        first_rng, second_rng = np.random.default_rng([0, i]), np.random.default_rng([0, i])
+        assert augment.text(question, first_rng) == again.text(question, second_rng)
         for path in question.images:
             figure = open_figure(path)
-            assert np.array_equal(augment.figures(figure, one), again.figures(figure, other))
+            assert np.array_equal(augment.figures(figure, first_rng), again.figures(figure, second_rng))
 
 
 def test_views_keep_the_options_and_never_lose_the_stem(
@@ -99,12 +99,12 @@ def test_a_figure_is_drawn_from_its_generator_alone(kind: str) -> None:
     first = [augment(letter(), np.random.default_rng(i)) for i in range(10)]
     rng = np.random.default_rng(99)
     augment(letter(), rng)  # what was drawn before does not matter
-    other = FigureAugmentation(kind, SIZE)
+    same_augment = FigureAugmentation(kind, SIZE)
     for i, view in enumerate(first):
         assert view.shape == (SIZE, SIZE, 3)
         assert view.dtype == np.uint8
         assert np.array_equal(augment(letter(), np.random.default_rng(i)), view)
-        assert np.array_equal(other(letter(), np.random.default_rng(i)), view)
+        assert np.array_equal(same_augment(letter(), np.random.default_rng(i)), view)
 
 
 @pytest.mark.parametrize("kind", ["figure", "mocov2"])
@@ -136,11 +136,11 @@ def rng(*seed: int) -> np.random.Generator:
 
 def formulas(text: str) -> list[list[str]]:
     """The tokens of each formula."""
-    found: dict[int, list[str]] = {}
+    by_formula: dict[int, list[str]] = {}
     for unit in units(text):
         if unit.formula is not None:
-            found.setdefault(unit.formula, []).append(unit.text)
-    return list(found.values())
+            by_formula.setdefault(unit.formula, []).append(unit.text)
+    return list(by_formula.values())
 
 
 def test_a_masked_unit_is_one_mask_token_to_the_model(sample_bank: QuestionBank, tiny_model: TQNetModel) -> None:

@@ -14,7 +14,7 @@ def words(text: str) -> list[str]:
     return [text[start:end] for start, end in movable_words(text)]
 
 
-def said(text: str) -> list[list[str]]:
+def condition_texts(text: str) -> list[list[str]]:
     return [[text[clause.start : clause.end] for clause in group] for group in conditions(text)]
 
 
@@ -82,7 +82,7 @@ def test_the_last_word_stays(stem: str) -> None:
     ],
 )
 def test_parallel_conditions(text: str, groups: list[list[str]]) -> None:
-    assert said(text) == groups
+    assert condition_texts(text) == groups
 
 
 @pytest.mark.parametrize(

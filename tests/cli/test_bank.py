@@ -95,8 +95,8 @@ def merged(tmp_path: Path, tqnet: Tqnet) -> Merged:
 
 def test_several_banks_are_one(banks: list[str], tmp_path: Path, tqnet: Tqnet) -> None:
     out = tmp_path / "new" / "bank.jsonl"
-    said = tqnet("merge", *banks, "--out", out)
-    assert said.endswith("bank.jsonl: 24 questions, 6 valid, 14 train, 4 no split\n")
+    output = tqnet("merge", *banks, "--out", out)
+    assert output.endswith("bank.jsonl: 24 questions, 6 valid, 14 train, 4 no split\n")
     bank = QuestionBank.load(out, verify_images=True)
     assert bank.ids == [f"{name}/{i}" for name in ("one", "two") for i in range(12)]
     assert bank[0].group == "one/g0" != bank[12].group
@@ -106,9 +106,9 @@ def test_several_banks_are_one(banks: list[str], tmp_path: Path, tqnet: Tqnet) -
 
 
 def test_several_banks_keep_their_ids(banks: list[str], tmp_path: Path, merged: Merged, tqnet: Tqnet) -> None:
-    other = tmp_path / "other.jsonl"
-    QuestionBank.from_questions([Question(id="a", stem="Find it.", group="g0")]).save(other)
-    bank = merged(banks[0], str(other), "--keep-ids")
+    extra_bank = tmp_path / "other.jsonl"
+    QuestionBank.from_questions([Question(id="a", stem="Find it.", group="g0")]).save(extra_bank)
+    bank = merged(banks[0], str(extra_bank), "--keep-ids")
     assert bank.ids == [*map(str, range(12)), "a"]
     assert bank[12].group == bank[0].group == "g0"
     assert "id: already used" in tqnet.fails("merge", *banks, "--keep-ids", "--out", tmp_path / "x.jsonl", code=1)

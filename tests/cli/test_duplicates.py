@@ -45,15 +45,15 @@ def pairs_model(model_folder: str, tmp_path_factory: pytest.TempPathFactory) -> 
 def test_clusters(bank: str, tmp_path: Path, tqnet: Tqnet) -> None:
     out = tmp_path / "clusters.jsonl"
     shown = tqnet("duplicates", bank, "--out", out, "--show", "1")
-    found = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    clusters = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     first = QuestionBank.load(bank)[0].id
-    assert [first, "again", "letters"] in [cluster["ids"] for cluster in found]
-    assert any("options" in cluster["ids"] for cluster in found)
-    assert found[0]["links"][0] == {"a": first, "b": "again", "why": "equal text", "score": 1.0}
+    assert [first, "again", "letters"] in [cluster["ids"] for cluster in clusters]
+    assert any("options" in cluster["ids"] for cluster in clusters)
+    assert clusters[0]["links"][0] == {"a": first, "b": "again", "why": "equal text", "score": 1.0}
     assert f"{first} again letters  equal text" in shown
     assert "... and 1 more" in shown
     assert "2 clusters of 5 of 43 questions; keeping one of each removes 3" in shown
-    assert tqnet.lines("duplicates", bank) == found
+    assert tqnet.lines("duplicates", bank) == clusters
 
 
 def test_a_pair_classifier_decides(bank: str, pairs_model: str, tqnet: Tqnet) -> None:

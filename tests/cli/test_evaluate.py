@@ -145,8 +145,8 @@ def test_without_doubles_measures_as_if_they_were_not_there(
 
 @pytest.mark.parametrize("task", ["similar", "probe"])
 def test_one_model_without_doubles(task: str, call: Call, doubled_bank: tuple[str, list[str]], tqnet: Tqnet) -> None:
-    said = tqnet(*call(task, doubled_bank[0]), "--without-duplicates")
-    assert "0 of valid (0 exact, 0 near, 0 figure) and 3 of test (3 exact, 0 near, 0 figure)." in said
+    output = tqnet(*call(task, doubled_bank[0]), "--without-duplicates")
+    assert "0 of valid (0 exact, 0 near, 0 figure) and 3 of test (3 exact, 0 near, 0 figure)." in output
 
 
 def test_pairs_may_name_doubles_that_are_left_out(

@@ -46,12 +46,12 @@ def test_the_formats_of_the_help_are_those_there_are() -> None:
 
 def test_a_report_line_by_line(table: Path, tmp_path: Path, tqnet: Tqnet) -> None:
     out = tmp_path / "bank"
-    said = tqnet("import", table, "--out", out, "--set", "language=en", "--set", "knowledge=A > B; C")
+    output = tqnet("import", table, "--out", out, "--set", "language=en", "--set", "knowledge=A > B; C")
     assert tqnet.err.splitlines() == [
         f"{table}:3: difficulty: no number: 'hard'; kept as difficulty_word (--levels orders words)",
         f"{table}:5: stem: missing",
     ]
-    assert said == f"{out}: 2 questions of {table} (csv), 1 left out (2 faults)\n"
+    assert output == f"{out}: 2 questions of {table} (csv), 1 left out (2 faults)\n"
     bank = QuestionBank.load(out)
     assert (bank.ids, bank[0].difficulty, bank[1].language) == (["a", "b"], 1, "en")
     assert bank[0].knowledge == (("A", "B"), ("C",))
@@ -143,8 +143,8 @@ def test_each_file_of_a_folder_by_its_own_format(tmp_path: Path, tqnet: Tqnet) -
     }.items():
         (folder / name).write_text(content, encoding="utf-8")
     (folder / "img" / "f.png").write_bytes(picture())
-    said = tqnet("import", folder, "--out", tmp_path / "bank")
-    assert f"of {folder} (csv, gift, moodle, json, aiken)" in said
+    output = tqnet("import", folder, "--out", tmp_path / "bank")
+    assert f"of {folder} (csv, gift, moodle, json, aiken)" in output
     stems = [question.stem for question in QuestionBank.load(tmp_path / "bank", verify_images=True)]
     assert {"1?", "2?", "4?", "5?"} <= set(stems)
     (folder / "f.csv").write_text("pupil,mark\nKim,1\n", encoding="utf-8")
@@ -246,9 +246,9 @@ def test_a_word_paper_is_trained_on_and_searched(tmp_path: Path, tqnet: Tqnet) -
         ]
     bank, out = tmp_path / "bank", tmp_path / "run"
     write_docx(tmp_path / "paper.docx", *blocks)
-    said = tqnet("import", tmp_path / "paper.docx", "--out", bank, "--set", "split=train", "--set", "language=en")
-    assert "40 questions" in said
-    assert "fault" not in said
+    output = tqnet("import", tmp_path / "paper.docx", "--out", bank, "--set", "split=train", "--set", "language=en")
+    assert "40 questions" in output
+    assert "fault" not in output
     tqnet("check", bank)
     command = [sys.executable, "-m", "tqnet.cli", "train", "moco", "--config", "small/moco", "--cpu", *TINY]
     settings = [f"data.bank={bank}", f"run.out={out}", "queue=16", "run.max_steps=2", "optim.visual_lr=1e-4"]

@@ -20,7 +20,7 @@ BROKEN = Path(__file__).parent.parent / "broken_banks" / "corrupt_image"
 
 def test_vectors_and_ids(model_folder: str, bank_folder: str, tmp_path: Path, tqnet: Tqnet) -> None:
     out = tmp_path / "new" / "folder"
-    said = tqnet("encode", "--model", model_folder, "--bank", bank_folder, "--out", out, *FAST)
+    output = tqnet("encode", "--model", model_folder, "--bank", bank_folder, "--out", out, *FAST)
     bank = QuestionBank.load(bank_folder)
     vectors = np.load(out / "vectors.npy")
     assert vectors.dtype == np.float32
@@ -28,7 +28,7 @@ def test_vectors_and_ids(model_folder: str, bank_folder: str, tmp_path: Path, tq
     assert np.array_equal(vectors, load_model(model_folder).encode(bank, device="cpu"))
     assert json.loads((out / "ids.json").read_text(encoding="utf-8")) == bank.ids
     assert sorted(path.name for path in out.iterdir()) == ["ids.json", "vectors.npy"]
-    assert said == f"{len(bank)} vectors of width 48: {out / 'vectors.npy'}\n"
+    assert output == f"{len(bank)} vectors of width 48: {out / 'vectors.npy'}\n"
 
 
 def test_normalize(model_folder: str, write_bank: WriteBank, tmp_path: Path, tqnet: Tqnet) -> None:
@@ -41,11 +41,11 @@ def test_vectors_are_cut(folder: Path, bank_folder: str, tmp_path: Path, tqnet: 
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     (folder / "config.json").write_text(json.dumps(config | {"matryoshka": [16]}), encoding="utf-8")
     call, index = ["--model", folder, *FAST], tmp_path / "index"
-    whole, cut = tmp_path / "whole", tmp_path / "cut"
-    tqnet("encode", *call, "--bank", bank_folder, "--out", whole)
+    full, cut = tmp_path / "whole", tmp_path / "cut"
+    tqnet("encode", *call, "--bank", bank_folder, "--out", full)
     tqnet("encode", *call, "--bank", bank_folder, "--out", cut, "--dimensions", "16", "--normalize")
     assert "--dimensions" not in tqnet.err
-    expected = np.load(whole / "vectors.npy")[:, :16]
+    expected = np.load(full / "vectors.npy")[:, :16]
     assert np.load(cut / "vectors.npy") == pytest.approx(
         expected / np.linalg.norm(expected, axis=1, keepdims=True), abs=1e-5
     )
@@ -59,8 +59,8 @@ def test_vectors_are_cut(folder: Path, bank_folder: str, tmp_path: Path, tqnet: 
 
     tqnet("encode", *call, "--bank", bank_folder, "--out", cut, "--dimensions", "8")
     assert f"tqnet: --dimensions 8: {folder} was trained for 16, 48" in tqnet.err
-    said = tqnet.fails("encode", *call, "--bank", bank_folder, "--out", cut, "--dimensions", "64")
-    assert "--dimensions: 64, but the model's vectors have 48" in said
+    error = tqnet.fails("encode", *call, "--bank", bank_folder, "--out", cut, "--dimensions", "64")
+    assert "--dimensions: 64, but the model's vectors have 48" in error
 
 
 def test_figures_are_decoded_before_the_first_question_is_encoded(
@@ -99,16 +99,16 @@ def test_an_export_is_checked_written_and_taken(folder: Path, bank_folder: str, 
     assert {"tqnet", "torch", "openvino"} <= manifest["versions"].keys()
     assert not list(folder.glob(".*"))
 
-    vectors, found = {}, {}
+    vectors, nearest = {}, {}
     for backend in ("auto", "torch"):
         options = ["--backend", backend, *(FAST if backend == "torch" else cpu)]
         tqnet("encode", "--model", folder, "--bank", bank_folder, "--out", tmp_path / backend, *options)
         assert (f"tqnet: vectors by the export {out} (fp32)\n" in tqnet.err) == (backend == "auto")
         vectors[backend] = np.load(tmp_path / backend / "vectors.npy")
         search = ["search", index, "--by", "vector", "--text", "Find the area of the triangle.", "--backend", backend]
-        found[backend] = tqnet.json(*search, *cpu)["results"][0]["id"]
+        nearest[backend] = tqnet.json(*search, *cpu)["results"][0]["id"]
     np.testing.assert_allclose(vectors["auto"], vectors["torch"], atol=2e-4)
-    assert found["auto"] == found["torch"]
+    assert nearest["auto"] == nearest["torch"]
 
 
 @pytest.mark.slow

@@ -78,8 +78,8 @@ class Base(Options):
 class Both(Base):
     name: str = argument("what", metavar="NAME")
     words: Sequence[str] = option("some", default=())
-    one: str | None = option("first", exclusive="kind")
-    other: str | None = option("second", exclusive="kind")
+    first: str | None = option("first", exclusive="kind")
+    second: str | None = option("second", exclusive="kind")
     command: str = "typed"
 
 
@@ -94,7 +94,7 @@ def test_fields_are_options() -> None:
     assert parse("x", "--words", "a", "b", "--loud", "--size", "4").words == ("a", "b")
     assert "the base:\n" in parser.format_help()
     assert "how many (default: 3)" in parser.format_help()
-    for wrong in (["x", "--one", "1", "--other", "2"], ["x", "--size", "0"], []):
+    for wrong in (["x", "--first", "1", "--second", "2"], ["x", "--size", "0"], []):
         with pytest.raises(SystemExit):
             parse(*wrong)
 

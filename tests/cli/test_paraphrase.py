@@ -34,10 +34,10 @@ def test_two_texts(model_folder: str, tqnet: Tqnet) -> None:
     score, explanation = tqnet("score", "--model", model_folder, ORIGINAL, PARAPHRASE, *FAST).splitlines()
     assert score.endswith(" (invalid by what was lost or changed)")  # tiny random models find all texts alike
     assert explanation == "changed unit: miles -> km"
-    found = tqnet.json("score", "--model", model_folder, ORIGINAL, ORIGINAL, *FAST, "--threshold", "1")
-    assert found["score"] == found["checked"] == pytest.approx(1.0)
-    assert found["differences"] == []
-    assert found["valid"] is False  # not above 1
+    result = tqnet.json("score", "--model", model_folder, ORIGINAL, ORIGINAL, *FAST, "--threshold", "1")
+    assert result["score"] == result["checked"] == pytest.approx(1.0)
+    assert result["differences"] == []
+    assert result["valid"] is False  # not above 1
 
 
 def test_the_threshold_is_that_of_the_evaluation(
@@ -53,9 +53,9 @@ def test_the_threshold_is_that_of_the_evaluation(
     "pair", [("Why?", "How?"), ("What is a prime?", "Define a prime."), ("小明有5个苹果。", "小明有五个苹果。")]
 )
 def test_texts_that_say_little_have_a_score(pair: tuple[str, str], model_folder: str, tqnet: Tqnet) -> None:
-    found = tqnet.json("score", "--model", model_folder, *pair, "--no-explain", *FAST)
-    assert -1 <= found["score"] <= 1
-    assert "differences" not in found
+    result = tqnet.json("score", "--model", model_folder, *pair, "--no-explain", *FAST)
+    assert -1 <= result["score"] <= 1
+    assert "differences" not in result
 
 
 def test_a_file_of_pairs(model_folder: str, pairs_file: Path, tmp_path: Path, tqnet: Tqnet) -> None:
@@ -105,8 +105,8 @@ def test_a_faulty_file_is_named_with_line_and_field(model_folder: str, tmp_path:
 def test_evaluate(model_folder: str, pairs_file: Path, tmp_path: Path, tqnet: Tqnet) -> None:
     out = tmp_path / "out"
     stages = [f"one={model_folder}", f"two={model_folder}"]
-    said = tqnet("evaluate", "paraphrase", *stages, "--pairs", pairs_file, "--out", out, *FAST)
-    assert "(every pair valid)" in said
+    output = tqnet("evaluate", "paraphrase", *stages, "--pairs", pairs_file, "--out", out, *FAST)
+    assert "(every pair valid)" in output
     results = json.loads((out / "results.json").read_text(encoding="utf-8"))
     assert results["paraphrase"]["set"].keys() == {"one", "two"}
     assert results["paraphrase"]["set"]["one"] == results["paraphrase"]["set"]["two"]
@@ -123,23 +123,24 @@ def test_evaluate_with_a_look_at_numbers_and_units(
     pytest.importorskip("spacy")
     call = ["evaluate", "paraphrase", f"one={model_folder}", "--pairs", pairs_file, "--checked", *FAST]
     tqnet(*call, "--out", tmp_path / "out")
-    found = json.loads((tmp_path / "out" / "results.json").read_text(encoding="utf-8"))["paraphrase"]["set"]
-    assert found.keys() == {"one", "one, checked"}
+    metrics = json.loads((tmp_path / "out" / "results.json").read_text(encoding="utf-8"))["paraphrase"]["set"]
+    assert metrics.keys() == {"one", "one, checked"}
     # The invalid ones of this file say "some" where there was a number.
-    assert found["one, checked"]["mu_invalid"] == -1
-    assert found["one, checked"]["mu_valid"] == pytest.approx(found["one"]["mu_valid"])
-    assert found["one, checked"]["macro_f1"] == 1
+    assert metrics["one, checked"]["mu_invalid"] == -1
+    assert metrics["one, checked"]["mu_valid"] == pytest.approx(metrics["one"]["mu_valid"])
+    assert metrics["one, checked"]["macro_f1"] == 1
 
 
 def test_evaluate_by_kind(model_folder: str, tmp_path: Path, tqnet: Tqnet) -> None:
     pairs = Path(__file__).parents[2] / "assets" / "paraphrase_behaviour.jsonl"
     out = tmp_path / "out"
-    said = tqnet("evaluate", "paraphrase", f"one={model_folder}", "--pairs", pairs, "--out", out, *FAST)
-    assert "paraphrase_behaviour, by kind" in said
-    found = json.loads((out / "results.json").read_text(encoding="utf-8"))["paraphrase"]["paraphrase_behaviour"]["one"]
-    assert [(kind["label"], kind["pairs"]) for kind in found["kinds"]] == [(0, 12)] * 3 + [(1, 12)] * 4 + [(0, 12)]
-    valid = found["confusion"]["valid"]["called_valid"]
-    assert sum(kind["right"] * 12 for kind in found["kinds"] if kind["label"]) == pytest.approx(valid)
+    output = tqnet("evaluate", "paraphrase", f"one={model_folder}", "--pairs", pairs, "--out", out, *FAST)
+    assert "paraphrase_behaviour, by kind" in output
+    results = json.loads((out / "results.json").read_text(encoding="utf-8"))
+    metrics = results["paraphrase"]["paraphrase_behaviour"]["one"]
+    assert [(kind["label"], kind["pairs"]) for kind in metrics["kinds"]] == [(0, 12)] * 3 + [(1, 12)] * 4 + [(0, 12)]
+    valid = metrics["confusion"]["valid"]["called_valid"]
+    assert sum(kind["right"] * 12 for kind in metrics["kinds"] if kind["label"]) == pytest.approx(valid)
     assert "| lost number | no | 12 |" in (out / "results.md").read_text(encoding="utf-8")
 
 

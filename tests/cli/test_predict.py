@@ -55,7 +55,9 @@ def test_from_a_bank_to_labels(model_with_heads: str, bank_folder: str, tmp_path
     first = tqnet.lines(*call, "--levels", "2", "--coverage", "0.5")[0]
     assert [level["level"] for level in first["knowledge"]] == [2]
     assert first["difficulty"]["coverage"] == 0.5
-    narrow, wide = ([one[end] for end in ("low", "high")] for one in (first["difficulty"], records[0]["difficulty"]))
+    narrow, wide = (
+        [interval[end] for end in ("low", "high")] for interval in (first["difficulty"], records[0]["difficulty"])
+    )
     assert wide[0] <= narrow[0] <= narrow[1] <= wide[1]
 
 
@@ -65,9 +67,9 @@ def test_a_single_question(model_with_heads: str, tqnet: Tqnet) -> None:
     shown = tqnet(*call, "--coverage", "0.8")
     assert re.search(r"^level 1\n +\d+\.\d %  \w", shown)
     assert re.search(r"difficulty \d+\.\d\d, with 80 % between", shown)
-    found = tqnet.json(*call)
-    assert found["text"] == "Find $x$ if $2x = 3$."
-    assert found["difficulty"]["coverage"] is None
+    prediction = tqnet.json(*call)
+    assert prediction["text"] == "Find $x$ if $2x = 3$."
+    assert prediction["difficulty"]["coverage"] is None
     assert "no interval for 90 %: 7 groups of valid are enough for 87 % at most" in tqnet.err
 
 
@@ -93,11 +95,15 @@ def test_evaluation_without_doubles_asks_the_others(
     clean = list((bank := QuestionBank.from_questions(plain)).select(find_contamination(bank).clean))
     test = next(question for question in clean if question.split == "test")
     train = [question for question in clean if question.split == "train"][:3]
-    doubles = [replace(one, id=f"double {i}", split="test", knowledge=test.knowledge) for i, one in enumerate(train)]
+    doubles = [
+        replace(question, id=f"double {i}", split="test", knowledge=test.knowledge) for i, question in enumerate(train)
+    ]
     encoded: list[int] = []
     encode = QuestionEncoder.encode
     monkeypatch.setattr(
-        QuestionEncoder, "encode", lambda own, bank, **how: encoded.append(len(bank)) or encode(own, bank, **how)
+        QuestionEncoder,
+        "encode",
+        lambda encoder, bank, **how: encoded.append(len(bank)) or encode(encoder, bank, **how),
     )
 
     def call(name: str, questions: list[Question], *options: str) -> list[object]:
@@ -110,16 +116,18 @@ def test_evaluation_without_doubles_asks_the_others(
         return json.loads((tmp_path / name / "results.json").read_text(encoding="utf-8"))
 
     expected, with_doubles = measured("clean", clean), measured("doubled", [*clean, *doubles])
-    found = measured("doubled", [*clean, *doubles], "--without-duplicates")
+    without_doubles = measured("doubled", [*clean, *doubles], "--without-duplicates")
     assert "left out as duplicates of questions in train: 3\n" in tqnet.err
     for level, numbers in expected["knowledge"]["mine"].items():
-        same = found["knowledge"]["mine"][level]
+        same = without_doubles["knowledge"]["mine"][level]
         assert all(same[name] == numbers[name] for name in ("questions", "top1", "top1_interval", "top3"))
         assert same["ece"] == pytest.approx(numbers["ece"], abs=1e-4)  # other batches round otherwise
         assert with_doubles["knowledge"]["mine"][level]["questions"] == numbers["questions"] + 3
-    assert found["difficulty"]["mine"]["mae"] == pytest.approx(expected["difficulty"]["mine"]["mae"], rel=1e-4)
+    assert without_doubles["difficulty"]["mine"]["mae"] == pytest.approx(
+        expected["difficulty"]["mine"]["mae"], rel=1e-4
+    )
     count = sum(question.split == "test" for question in clean)
-    assert f"{count} questions of test, duplicates left out" in found["made_by"]["bank"]
+    assert f"{count} questions of test, duplicates left out" in without_doubles["made_by"]["bank"]
     assert encoded == [count, count + 3]  # and then those that were kept
     error = tqnet.fails(*call("only", [*train, *doubles], "--without-duplicates"))
     assert "all questions of split 'test' have a duplicate in train" in error
@@ -202,7 +210,7 @@ def test_valid_is_drawn_among_the_labelled() -> None:
     unlabelled = (Question(id=f"u{i}", stem=f"Find {i}.") for i in range(200))
     data = HeadData.of(QuestionBank.from_questions([*labelled(60), *unlabelled]))
     assert data.difficulty is not None
-    assert [len(own) for own in data.difficulty] == [48, 12]
+    assert [len(part) for part in data.difficulty] == [48, 12]
     with pytest.raises(
         ValueError, match=r"no split 'valid', and none can be drawn by group: the 60 labelled .* 1 group"
     ):

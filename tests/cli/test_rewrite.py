@@ -70,10 +70,10 @@ def rows(out: Path) -> Rows:
 
 def test_operators_share_a_file(call: Call, tmp_path: Path, tqnet: Tqnet) -> None:
     out = tmp_path / "made.jsonl"
-    said = tqnet(*call(out, "back-translation", "there", "back"))
-    assert "stand-in" not in said
-    assert "back-translation: " in said
-    assert ", dropped for what they lost or changed: number " in said  # and counted
+    output = tqnet(*call(out, "back-translation", "there", "back"))
+    assert "stand-in" not in output
+    assert "back-translation: " in output
+    assert ", dropped for what they lost or changed: number " in output  # and counted
     tqnet(*call(out, "paraphrase", "bart"), "--prefix", "why ", "--candidates", "2")
     made = rows(out)
     assert [row["operator"] for row in made] == ["back-translation"] * 4 + ["paraphrase"] * 4
@@ -95,13 +95,13 @@ def test_odd_questions_stop_nothing(call: Call, tmp_path: Path, tqnet: Tqnet) ->
 
 
 def test_a_run_that_was_killed_goes_on(call: Call, tmp_path: Path, tqnet: Tqnet) -> None:
-    whole, part = tmp_path / "whole.jsonl", tmp_path / "part.jsonl"
+    complete, part = tmp_path / "whole.jsonl", tmp_path / "part.jsonl"
     for operator in ("lossy-paraphrase", "reconstruction"):
-        tqnet(*call(whole, operator, "rewriter"))
-    lines = whole.read_bytes().splitlines(keepends=True)
+        tqnet(*call(complete, operator, "rewriter"))
+    lines = complete.read_bytes().splitlines(keepends=True)
     part.write_bytes(b"".join(lines[:5]) + lines[5][:20])
     tqnet(*call(part, "reconstruction", "rewriter"))
-    assert sorted(part.read_bytes().splitlines()) == sorted(whole.read_bytes().splitlines())
+    assert sorted(part.read_bytes().splitlines()) == sorted(complete.read_bytes().splitlines())
     before = part.read_bytes()
     tqnet(*call(part, "reconstruction", "rewriter"))
     assert part.read_bytes() == before
@@ -157,22 +157,22 @@ def perturb(tmp_path: Path, tqnet: Tqnet) -> Perturb:
 
     def perturb(questions: Path, *operators: str, more: tuple[object, ...] = ()) -> tuple[Rows, str]:
         out = tmp_path / "pairs.jsonl"
-        said = tqnet("perturb", questions, "--out", out, "--device", "cpu", "--operators", *operators, *more)
-        return rows(out), said
+        output = tqnet("perturb", questions, "--out", out, "--device", "cpu", "--operators", *operators, *more)
+        return rows(out), output
 
     return perturb
 
 
 def test_a_text_of_each_label(problems: Path, perturb: Perturb, tmp_path: Path) -> None:
-    made, said = perturb(problems, "f3", "f6", "f8", "f9")
+    made, output = perturb(problems, "f3", "f6", "f8", "f9")
     assert [row["label"] for row in made] == [1, 0, 1, 0]
     assert [row["original"] for row in made] == [PROBLEMS[0], PROBLEMS[0], PROBLEMS[1], PROBLEMS[1]]
     assert made[0]["id"] == "q0-f3"
     assert "twelve km in two hours" in made[0]["paraphrase"]
     assert {row["operator"] for row in made if not row["label"]} <= {"f6", "f8"}
-    assert "left out: f9; --rewrites: not given" in said
-    assert "4 pairs of 3 questions (f3 2, " in said
-    assert "1 without a positive" in said
+    assert "left out: f9; --rewrites: not given" in output
+    assert "4 pairs of 3 questions (f3 2, " in output
+    assert "1 without a positive" in output
     given = (tmp_path / "pairs.jsonl").rename(tmp_path / "given.jsonl")
     assert [(pair.label, pair.id) for pair in read_pairs(given)] == [(row["label"], row["id"]) for row in made]
     again, _ = perturb(given, "f3", "f6", "f8", more=("--pairs",))

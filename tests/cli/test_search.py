@@ -45,17 +45,17 @@ def test_a_text_a_figure_and_a_question(index: str, bank_folder: str, tmp_path: 
     first = answer("--text", bank[0].stem.upper() + " now?", "--by", "text")["results"][0]
     assert first["words"] > 0
     assert first["cosine"] is None
-    found = answer("--id", bank[0].id, "--filter", f"id!={bank[1].id}")
-    ids = [result["id"] for result in found["results"]]
+    similar = answer("--id", bank[0].id, "--filter", f"id!={bank[1].id}")
+    ids = [result["id"] for result in similar["results"]]
     assert len(ids) == 5
     assert not {bank[0].id, bank[1].id} & set(ids)
-    assert str(Path(bank_folder)) not in json.dumps(found)  # no path of the bank
+    assert str(Path(bank_folder)) not in json.dumps(similar)  # no path of the bank
     few = ["--id", bank[0].id, "-k", "12", "--candidates", "12", "--merging"]
     by_score, in_halves = (answer(*few, merging)["results"] for merging in ("score", "halves"))
     assert {result["id"] for result in by_score} != {result["id"] for result in in_halves}
     bank.select(np.arange(12)).save(tmp_path / "part.jsonl")
-    found = tqnet.lines("search", index, "--queries", tmp_path / "part.jsonl", "-k", "1", *FAST)
-    assert [answer["query"] for answer in found] == bank.ids[:12]
+    answers = tqnet.lines("search", index, "--queries", tmp_path / "part.jsonl", "-k", "1", *FAST)
+    assert [answer["query"] for answer in answers] == bank.ids[:12]
 
 
 def test_nothing_is_similar(index: str, tqnet: Tqnet) -> None:
@@ -68,8 +68,10 @@ def test_nothing_is_similar(index: str, tqnet: Tqnet) -> None:
 
 
 def test_an_answer_for_people(index: str, tqnet: Tqnet) -> None:
-    said = tqnet("search", index, "--text", r"Find the value of $\frac{1}{2}x \leq 3$", "-k", "2", "--unfolded", *FAST)
-    lines = said.splitlines()
+    output = tqnet(
+        "search", index, "--text", r"Find the value of $\frac{1}{2}x \leq 3$", "-k", "2", "--unfolded", *FAST
+    )
+    lines = output.splitlines()
     assert len(lines) == 4
     assert lines[0].startswith("  1  ")
     assert "vector " in lines[0]
@@ -125,8 +127,8 @@ def test_an_index_follows_its_bank(
     engine: str, request: pytest.FixtureRequest, model_folder: str, bank_folder: str, tmp_path: Path, tqnet: Tqnet
 ) -> None:
     bank, folder = QuestionBank.load(bank_folder).select(np.arange(60)), tmp_path / "index"
-    whole, part = tmp_path / "whole.jsonl", tmp_path / "part.jsonl"
-    bank.save(whole)
+    full, part = tmp_path / "whole.jsonl", tmp_path / "part.jsonl"
+    bank.save(full)
     bank.select(np.arange(4)).save(part)
     place = []
     if engine == "milvus":
@@ -134,12 +136,12 @@ def test_an_index_follows_its_bank(
     build = ["index", part, "--model", model_folder, "--out", folder]
     tqnet(*build, *place, *FAST)
     assert "is there already" in tqnet.fails(*build, *FAST)
-    assert "use tqnet index update" in tqnet.fails("index", "add", folder, whole, *FAST)
-    assert "56 added, 0 changed, 0 deleted, 4 unchanged" in tqnet("index", "update", folder, whole, *FAST)
+    assert "use tqnet index update" in tqnet.fails("index", "add", folder, full, *FAST)
+    assert "56 added, 0 changed, 0 deleted, 4 unchanged" in tqnet("index", "update", folder, full, *FAST)
     without = {question.id for question in bank if not question.images} - {bank.ids[0]}
-    found = tqnet.json("search", folder, "--id", bank.ids[0], "--filter", "figures=0", "-k", "99", *FAST)["results"]
-    assert found
-    assert {result["id"] for result in found} <= without
+    hits = tqnet.json("search", folder, "--id", bank.ids[0], "--filter", "figures=0", "-k", "99", *FAST)["results"]
+    assert hits
+    assert {result["id"] for result in hits} <= without
     assert "R@20 of" in tqnet("evaluate", "retrieval", folder, "-n", "20", "--split", "train")
     assert "1 deleted, 59 left" in tqnet("index", "delete", folder, bank.ids[0], "nobody", code=1)
     assert "1 added, 0 changed, 56 deleted, 3 unchanged; 1 encoded" in tqnet("index", "sync", folder, part, *FAST)
@@ -169,15 +171,15 @@ def test_servers_that_do_not_answer(
 
 def test_how_much_is_recalled(index: str, tqnet: Tqnet) -> None:
     call = ["evaluate", "retrieval", index, "--without-duplicates"]
-    found = tqnet.json(*call, "-n", "20")
+    by_method = tqnet.json(*call, "-n", "20")
     assert "left out as duplicates of questions in train" in tqnet.err
     alone = ["exact text", "vectors", "both, in halves", "both, by score", "both, concepts guessed"]
-    assert list(found) == [*alone, "exact text, concepts known", "both, concepts known"]
-    for numbers in found.values():
+    assert list(by_method) == [*alone, "exact text, concepts known", "both, concepts known"]
+    for numbers in by_method.values():
         low, high = numbers["interval"]
         assert 0 < low <= numbers["r@20"] <= high <= 1
         assert numbers["queries"] > 5
-    assert found["exact text, concepts known"]["r@20"] >= found["exact text"]["r@20"]  # its groups are concepts
+    assert by_method["exact text, concepts known"]["r@20"] >= by_method["exact text"]["r@20"]  # its groups are concepts
     weighted = tqnet.json(*call, "-n", "20", "--similar-level", "3", "--text-weights", "0", "0.25", "0.25")
     assert list(weighted) == [*alone, "both, by score, text 0", "both, by score, text 0.25"]
     assert weighted["both, by score, text 0.25"] == weighted["both, by score"]  # the default
@@ -217,7 +219,9 @@ def test_an_update_that_was_killed_leaves_no_half_record(
     folder = tmp_path / "index"
     assert main(["index", str(tmp_path / "old.jsonl"), "--model", model_folder, "--out", str(folder), *FAST]) == 0
     before = states(folder)
-    new = QuestionBank.from_questions(replace(one, stem=f"Now: {one.stem}") for one in list(sample_bank)[200:])
+    new = QuestionBank.from_questions(
+        replace(question, stem=f"Now: {question.stem}") for question in list(sample_bank)[200:]
+    )
     new.save(tmp_path / "new.jsonl")
     call = ("index", "sync", str(folder), str(tmp_path / "new.jsonl"), *FAST)
     killed_when(lambda: len(states(folder).items() - before.items()) >= 80, *call)
@@ -301,14 +305,14 @@ def test_a_ranker_orders_what_is_recalled(
     CrossEncoder(tiny_model, length=100).save_pretrained(tmp_path / "ranker")
     query = QuestionBank.load(bank_folder)[0].id
     ranked = ["--ranker", tmp_path / "ranker", "--rank-first", "4"]
-    found, alike, recalled = results(*ranked), results(), results("--ranker", "none")
+    by_ranker, alike, recalled = results(*ranked), results(), results("--ranker", "none")
     assert all(result["evidence"] and result["rank"] is None for result in alike)
     assert not any(result["evidence"] or result["rank"] for result in recalled)
-    scores = [result["rank"] for result in found]
+    scores = [result["rank"] for result in by_ranker]
     assert scores[:4] == sorted(scores[:4], reverse=True)
     assert scores[4:] == [None] * 4
-    assert set(ids(found[:4])) == set(ids(alike[:4]))
-    assert ids(found[4:]) == ids(alike[4:])
+    assert set(ids(by_ranker[:4])) == set(ids(alike[:4]))
+    assert ids(by_ranker[4:]) == ids(alike[4:])
     late = results(*ranked, "--deadline", "0")
     assert "there was no time to rank" in tqnet.err
     assert ids(late) == ids(recalled)

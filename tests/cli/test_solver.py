@@ -33,10 +33,10 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_one_problem(model: Path, tqnet: Tqnet) -> None:
-    found = tqnet.json("solve", TEXT, "--model", model, *FP32)
-    assert found["numbers"] == ["3", "5"]
-    assert found["equation"]
-    assert isinstance(found["value"], float)
+    solution = tqnet.json("solve", TEXT, "--model", model, *FP32)
+    assert solution["numbers"] == ["3", "5"]
+    assert solution["equation"]
+    assert isinstance(solution["value"], float)
     assert "n1 = 3, n2 = 5" in tqnet("solve", TEXT, "--model", model, *FP32)
 
 
@@ -44,11 +44,11 @@ def test_the_accelerator_is_taken_where_there_is_one(
     model: Path, monkeypatch: pytest.MonkeyPatch, tqnet: Tqnet
 ) -> None:
     """By default the model lies there, and the precision is what that computes in."""
-    there, asked, move, choose = torch.device("cpu", 0), [], WordProblemSolver.to, libraries.precision
-    monkeypatch.setattr("tqnet.modeling.encode.accelerator", lambda: there)
+    accelerator, asked, move, choose = torch.device("cpu", 0), [], WordProblemSolver.to, libraries.precision
+    monkeypatch.setattr("tqnet.modeling.encode.accelerator", lambda: accelerator)
     monkeypatch.setattr(libraries, "precision", lambda name, device: asked.append(device) or choose(name, device))
     monkeypatch.setattr(WordProblemSolver, "to", lambda solver, device: asked.append(device) or move(solver, device))
-    for device, expected in (([], there), (["--device", "cpu"], "cpu")):
+    for device, expected in (([], accelerator), (["--device", "cpu"], "cpu")):
         asked.clear()
         tqnet("solve", TEXT, "--model", model, *FP32, *device)
         assert asked == [expected, expected]
@@ -91,12 +91,12 @@ def _always(monkeypatch: pytest.MonkeyPatch, *equations: str, odds: tuple[float,
     """Let every search end with these equations alone, which are equally long."""
     alphabet = Alphabet(("1",))
 
-    def found(decoder: object, source: Any, beams: int, most: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def search(decoder: object, source: Any, beams: int, most: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         rows = torch.tensor([[alphabet.place(token) for token in equation.split()] for equation in equations])
         shape = (len(source.root), len(rows))
         return rows.expand(*shape[:1], -1, -1), torch.full(shape, rows.shape[1]), torch.tensor(odds).log().expand(shape)
 
-    monkeypatch.setattr("tqnet.solver.model.beam_search", found)
+    monkeypatch.setattr("tqnet.solver.model.beam_search", search)
 
 
 def test_equations_of_one_value_support_one_another(model: Path, tqnet: Tqnet, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,11 +178,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_report_with_pictures(folder: Path, tmp_path: Path, tqnet: Tqnet) -> None:
     stages = [f"GRU={folder / 'gru' / 'model'}", f"mine={folder / 'mine' / 'model'}"]
     out = tmp_path / "out"
-    said = tqnet("evaluate", "solver", *stages, "--bank", folder / "bank.jsonl", "--out", out, *FP32)
-    assert "picture:" in said
-    found = json.loads((out / "results.json").read_text())
-    assert found["problems"] == 24
-    mine, gru = found["solver"]["mine"], found["solver"]["GRU"]
+    output = tqnet("evaluate", "solver", *stages, "--bank", folder / "bank.jsonl", "--out", out, *FP32)
+    assert "picture:" in output
+    results = json.loads((out / "results.json").read_text())
+    assert results["problems"] == 24
+    mine, gru = results["solver"]["mine"], results["solver"]["GRU"]
     assert mine["answers"]["share"] > 0.95
     assert mine["equations"]["share"] > gru["equations"]["share"]
     assert mine["calinski_harabasz"] is not None
@@ -199,8 +199,8 @@ def test_a_report_with_pictures(folder: Path, tmp_path: Path, tqnet: Tqnet) -> N
 def test_its_encoder_searches_problems_of_one_prototype(folder: Path, tmp_path: Path, tqnet: Tqnet) -> None:
     bank, model = tmp_path / "grouped.jsonl", folder / "mine" / "model"
     tqnet("prototypes", folder / "bank.jsonl", "--out", bank)
-    found = tqnet.json("evaluate", "similar", "--bank", bank, "--model", model, "--no-baselines", *FP32)
-    assert found["model"]["similar"]["overall"]["precision"] > 0.9
+    results = tqnet.json("evaluate", "similar", "--bank", bank, "--model", model, "--no-baselines", *FP32)
+    assert results["model"]["similar"]["overall"]["precision"] > 0.9
 
 
 @pytest.mark.parametrize(

@@ -268,13 +268,13 @@ def results(folder: str) -> dict[str, dict[str, Any]]:
         "solver by GRU": (solved, None, LEAVES_FIRST),
         "solver by triples": (partial(solved, contrast_at="subtree", **triples), folder, DEEPER),
     }
-    found: dict[str, dict[str, Any]] = {}
+    by_case: dict[str, dict[str, Any]] = {}
     for name, (compute, *arguments) in cases.items():
         torch.manual_seed(1)
-        found[name] = compute(accelerator, *arguments)
+        by_case[name] = compute(accelerator, *arguments)
     flags = HostFlags(accelerator)
     either = [flags.any(accelerator.process_index == 1), flags.any(False)]
-    return found | {"flags": {"any": torch.tensor(either)}}
+    return by_case | {"flags": {"any": torch.tensor(either)}}
 
 
 def measure(folder: str, out: str) -> None:

@@ -115,7 +115,7 @@ def test_what_a_worker_finds(tmp_path: Path) -> None:
     questions = [Question(id=f"q{i}", stem=f"Find {i}.") for i in range(5)]
     QuestionBank.from_questions(questions).save(file)
     bank = QuestionBank.load(file)
-    worker = _Worker(file, lambda: lambda of: np.array([[float(question.id[1:])] for question in of]))
+    worker = _Worker(file, lambda: lambda batch: np.array([[float(question.id[1:])] for question in batch]))
     task = {"number": 7, "lines": np.array([2, 4])}
     done = worker(task)
     assert done["number"] == 7
@@ -189,7 +189,7 @@ def test_a_killed_run_and_a_killed_node(
     kill_tree(first)
     before = finished()
     second = launch(TQNET, *on_cluster, "auto")
-    found: dict[str, int] = {}
+    when_killed: dict[str, int] = {}
 
     def node_is_killed() -> bool:
         family = nodes.second_family()
@@ -198,14 +198,14 @@ def test_a_killed_run_and_a_killed_node(
             return False
         for member in family:
             member.kill()
-        found.update(finished())
+        when_killed.update(finished())
         return True
 
     wait_until(second, node_is_killed)
-    assert len(before) < len(found) < 40
+    assert len(before) < len(when_killed) < 40
     output = finish(second)
     assert f"{len(bank):,} questions" in output
-    assert before.items() <= found.items()
+    assert before.items() <= when_killed.items()
     assert not work.exists()
     expected, vectors = kept_vectors(tmp_path / "plain"), kept_vectors(tmp_path / "cluster")
     assert vectors.keys() == expected.keys() == set(bank.ids)
@@ -215,4 +215,4 @@ def test_a_killed_run_and_a_killed_node(
 def kept_vectors(folder: Path) -> dict[str, np.ndarray]:
     tables = list(Index(folder).engine.scan(["id", "vector"]))
     assert sum(map(len, tables)) == Index(folder).engine.count()
-    return {id: np.array(vector) for of in tables for id, vector in zip(*of.to_pydict().values(), strict=True)}
+    return {id: np.array(vector) for table in tables for id, vector in zip(*table.to_pydict().values(), strict=True)}

@@ -34,13 +34,13 @@ def test_two_processes_compute_what_one_does(group: Group, model_folder: str, tm
     assert first.keys() == second.keys() == alone.keys()
     assert first["flags"]["any"].tolist() == second["flags"]["any"].tolist() == [True, False]
     for case in alone.keys() - {"flags"}:
-        expected, found = alone[case].pop("gradients"), first[case].pop("gradients")
+        expected, actual = alone[case].pop("gradients"), first[case].pop("gradients")
         largest = max(float(gradient.abs().max()) for gradient in expected.values())
         assert largest > 1e-3, case
         for name, gradient in expected.items():
-            assert torch.equal(found[name], second[case]["gradients"][name]), f"{case}: {name}"
+            assert torch.equal(actual[name], second[case]["gradients"][name]), f"{case}: {name}"
             # Sums of two halves round otherwise than one sum: compared on the scale of the largest.
-            assert (found[name] - gradient).abs().max() < 2e-5 * largest, f"{case}: {name}"
+            assert (actual[name] - gradient).abs().max() < 2e-5 * largest, f"{case}: {name}"
         for name, value in alone[case].items():
             message = f"{case}: {name}"
             assert torch.equal(first[case][name], second[case][name]), message
@@ -50,19 +50,19 @@ def test_two_processes_compute_what_one_does(group: Group, model_folder: str, tm
 def test_moco_goes_on_after_a_kill(group: Group, small_bank: Path, tmp_path: Path) -> None:
     """Both streams, so that a process may have no figure; two micro-batches a step."""
     moco = [f"data.bank={small_bank}", *STEPS, "mode=seq", "queue=8", "run.max_steps=4", "run.save_every=3"]
-    whole = Run(tmp_path / "whole")
-    group.run("recipe", "pretrain.moco", *moco, f"run.out={whole.out}")
-    generators = whole.state["generators"]
+    uninterrupted = Run(tmp_path / "whole")
+    group.run("recipe", "pretrain.moco", *moco, f"run.out={uninterrupted.out}")
+    generators = uninterrupted.state["generators"]
     assert len(generators) == 2
     assert not torch.equal(*(state["torch"] for state in generators))  # each has a dropout of its own
-    assert json.loads((whole.out / "run.json").read_text())["processes"] == 2
-    assert whole.model.encode(["Find $x$."]).shape == (1, 48)
-    assert "visual/top1" in next(record for record in whole.records if "loss" in record)
-    killed = whole.killed(tmp_path / "killed")
+    assert json.loads((uninterrupted.out / "run.json").read_text())["processes"] == 2
+    assert uninterrupted.model.encode(["Find $x$."]).shape == (1, 48)
+    assert "visual/top1" in next(record for record in uninterrupted.records if "loss" in record)
+    killed = uninterrupted.killed(tmp_path / "killed")
     assert killed.state["step"] == 3
     group.run("recipe", "pretrain.moco", *moco, f"run.out={killed.out}", "run.resume=true")
-    assert killed.same_weights(whole)
-    assert killed.losses == whole.losses
+    assert killed.same_weights(uninterrupted)
+    assert killed.losses == uninterrupted.losses
 
 
 def test_a_solver_with_contrast_and_then_without(group: Group, tmp_path: Path) -> None:

@@ -55,20 +55,20 @@ def test_vectors_that_follow_the_hierarchy(bank: QuestionBank) -> None:
         for paths, group in zip(bank.column("knowledge"), bank.column("group"), strict=True)
         for path in paths
     ]
-    known = sorted({name for own in names for name in own})
+    known = sorted({name for question_names in names for name in question_names})
     vectors = np.zeros((len(bank), len(known)))
-    for row, own in enumerate(names):
-        vectors[row, [known.index(name) for name in own]] = 1
+    for row, question_names in enumerate(names):
+        vectors[row, [known.index(name) for name in question_names]] = 1
     pairs = draw_pairs(bank, Similarity.from_groups(bank), "test")
-    found = evaluate_agreement(vectors, pairs)
-    assert [rank.mean for rank in found.ranks] == pytest.approx([1, 0.75, 0.5, 0.25, 0])
-    assert found.spearman == pytest.approx(1)
-    assert found.pearson == pytest.approx(1)
+    agreement = evaluate_agreement(vectors, pairs)
+    assert [rank.mean for rank in agreement.ranks] == pytest.approx([1, 0.75, 0.5, 0.25, 0])
+    assert agreement.spearman == pytest.approx(1)
+    assert agreement.pearson == pytest.approx(1)
     noise = np.random.default_rng(0).normal(size=vectors.shape)
     blind = evaluate_agreement(noise, pairs)
     assert abs(blind.spearman) < 0.2
     assert blind.spearman_interval.low < blind.spearman < blind.spearman_interval.high
-    assert found.to_dict()["ranks"][0]["pairs"] == found.ranks[0].pairs
+    assert agreement.to_dict()["ranks"][0]["pairs"] == agreement.ranks[0].pairs
 
 
 def test_one_rank_says_nothing(bank: QuestionBank) -> None:
@@ -99,12 +99,12 @@ def test_scores_of_a_judge(bank: QuestionBank) -> None:
     gram = 10 * np.eye(len(bank))
     gram[pairs.first, pairs.second] = gram[pairs.second, pairs.first] = pairs.nearness / 4
     vectors = np.linalg.cholesky(gram)
-    found = evaluate_agreement(vectors, pairs)
-    assert found.judged
-    assert found.pairs == len(within)
-    assert found.pearson == pytest.approx(1)
-    known = [rank for rank in found.ranks if rank.rank]
-    assert {rank.rank for rank in found.ranks} <= set(range(found.depth + 2))  # L + 2 says nothing
+    agreement = evaluate_agreement(vectors, pairs)
+    assert agreement.judged
+    assert agreement.pairs == len(within)
+    assert agreement.pearson == pytest.approx(1)
+    known = [rank for rank in agreement.ranks if rank.rank]
+    assert {rank.rank for rank in agreement.ranks} <= set(range(agreement.depth + 2))  # L + 2 says nothing
     assert known[-1].score == pytest.approx(pairs.nearness[pairs.ranks == known[-1].rank].mean())
 
 
@@ -119,7 +119,7 @@ def test_an_interval_knows_how_many_questions_there_are() -> None:
     rng = np.random.default_rng(0)
     vectors = rng.normal(size=(105, 8))
     leaning = np.repeat(rng.normal(size=5), 20)
-    found = []
+    widths = []
     for queries in (np.arange(5), np.arange(100, 105)):
         others = np.setdiff1d(np.arange(105), queries)
         placed = np.empty_like(vectors)
@@ -129,9 +129,9 @@ def test_an_interval_knows_how_many_questions_there_are() -> None:
         bank = QuestionBank.from_questions(Question(id=str(i), stem="?") for i in range(105))
         scored = ScoredPairs(ends[0], ends[1], score)
         result = evaluate_agreement(placed, judged_pairs(bank, Similarity.from_groups(bank), scored, None))
-        found.append(result.spearman_interval.high - result.spearman_interval.low)
-    assert found[0] == pytest.approx(found[1], rel=0.3)
-    assert min(found) > 0.2
+        widths.append(result.spearman_interval.high - result.spearman_interval.low)
+    assert widths[0] == pytest.approx(widths[1], rel=0.3)
+    assert min(widths) > 0.2
 
 
 def test_one_group_has_no_interval() -> None:

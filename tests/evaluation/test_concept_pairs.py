@@ -38,15 +38,15 @@ def test_pairs_have_as_many_questions_of_each_concept_and_none_of_both(bank: Que
     pairs = draw_concept_pairs(bank)
     assert {pair.kind for pair in pairs} == {NEAR, FAR}
     for pair in pairs:
-        one, other = pair.concepts
-        assert (one[0] == other[0]) == (pair.kind == NEAR)
+        first, second = pair.concepts
+        assert (first[0] == second[0]) == (pair.kind == NEAR)
         assert LEAST <= pair.questions.shape[1] <= MOST
-        for places, own, without in zip(pair.questions, (one, other), (other, one), strict=True):
+        for places, concept, without in zip(pair.questions, (first, second), (second, first), strict=True):
             for place in places:
-                assert own in bank[place].knowledge
+                assert concept in bank[place].knowledge
                 assert without not in bank[place].knowledge
                 assert bank[place].split == "test"
-        assert {one[1], other[1]} != {"t02", "t12"}  # all questions of the one are of the other too
+        assert {first[1], second[1]} != {"t02", "t12"}  # all questions of the one are of the other too
     named = [pair.concepts for pair in pairs]
     assert len(set(named)) == len(named) == 6 + 8
 
@@ -75,13 +75,13 @@ def test_vectors_of_the_area_mix_near_concepts_alone(bank: QuestionBank) -> None
 
 
 @pytest.mark.parametrize(
-    ("split", "level", "said"),
+    ("split", "level", "message"),
     [
         ("test", 1, "level 1: the hierarchy has levels 1 to 2"),
         ("test", 3, "level 3: the hierarchy has levels 1 to 2"),
         ("valid", None, "split 'valid' has no two near concepts of level 2 with 5 questions each"),
     ],
 )
-def test_what_cannot_be_drawn(bank: QuestionBank, split: str, level: int | None, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_what_cannot_be_drawn(bank: QuestionBank, split: str, level: int | None, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         draw_concept_pairs(bank, split, level=level)

@@ -22,8 +22,8 @@ def literal_doa(truth: list[float], predicted: list[float]) -> float:
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=25))
 def test_doa_counts_pairs(values: list[tuple[int, int]]) -> None:
     truth, predicted = (np.array(column, dtype=float) for column in zip(*values, strict=True))
-    found = degree_of_agreement(truth, predicted)
-    assert found == pytest.approx(literal_doa(truth.tolist(), predicted.tolist()), nan_ok=True)
+    doa = degree_of_agreement(truth, predicted)
+    assert doa == pytest.approx(literal_doa(truth.tolist(), predicted.tolist()), nan_ok=True)
 
 
 def test_scores() -> None:
@@ -58,16 +58,16 @@ def vectors_of(bank: QuestionBank, noise: float) -> np.ndarray:
 
 
 def test_a_linear_difficulty_is_found(bank: QuestionBank) -> None:
-    found = evaluate_difficulty(vectors_of(bank, 0), bank)
-    assert found.scores.mae < 0.01
-    assert found.scores.doa == 1
-    assert found.mean.pcc == 0
-    assert found.mean.doa == 0
-    assert set(found.truth.tolist()) <= {0, 0.25, 0.5, 0.75, 1}
-    assert found.train + found.valid + found.test == 240 - 24
-    assert found.to_dict()["scores"]["mae"] == found.scores.mae
+    exact = evaluate_difficulty(vectors_of(bank, 0), bank)
+    assert exact.scores.mae < 0.01
+    assert exact.scores.doa == 1
+    assert exact.mean.pcc == 0
+    assert exact.mean.doa == 0
+    assert set(exact.truth.tolist()) <= {0, 0.25, 0.5, 0.75, 1}
+    assert exact.train + exact.valid + exact.test == 240 - 24
+    assert exact.to_dict()["scores"]["mae"] == exact.scores.mae
     noisy = evaluate_difficulty(vectors_of(bank, 1.0), bank)
-    assert found.scores.rmse < noisy.scores.rmse < noisy.mean.rmse
+    assert exact.scores.rmse < noisy.scores.rmse < noisy.mean.rmse
     for name, interval in noisy.intervals.items():
         assert interval.low < getattr(noisy.scores, name) < interval.high
 

@@ -34,8 +34,8 @@ def test_ranking_metrics_equal_their_formulas(hits: np.ndarray, more: int) -> No
     for i, row in enumerate(hits):
         rank = next((j + 1 for j, hit in enumerate(row) if hit), math.inf)
         assert metrics.reciprocal_rank(hits)[i] == pytest.approx(1 / rank)
-        found = sum(row[:K])
-        assert metrics.recall_at_k(hits, relevant, K)[i] == pytest.approx(found / relevant[i] if relevant[i] else 0)
+        hit_count = sum(row[:K])
+        assert metrics.recall_at_k(hits, relevant, K)[i] == pytest.approx(hit_count / relevant[i] if relevant[i] else 0)
         gain = sum(1 / math.log2(j + 2) for j in range(K) if row[j])
         ideal = sum(1 / math.log2(j + 2) for j in range(min(K, relevant[i])))
         assert metrics.ndcg_at_k(hits, relevant, K)[i] == pytest.approx(gain / ideal if ideal else 0)
@@ -60,7 +60,7 @@ def test_f1_and_accuracy_equal_their_formulas(truth: np.ndarray, predicted: np.n
         hit = sum(t and p for t, p in zip(truth[:, c], predicted[:, c], strict=True))
         extra = sum(p and not t for t, p in zip(truth[:, c], predicted[:, c], strict=True))
         missed = sum(t and not p for t, p in zip(truth[:, c], predicted[:, c], strict=True))
-        pooled = [total + one for total, one in zip(pooled, (hit, extra, missed), strict=True)]
+        pooled = [total + count for total, count in zip(pooled, (hit, extra, missed), strict=True)]
         if hit + extra + missed:
             per_class.append(2 * hit / (2 * hit + extra + missed))
     hit, extra, missed = pooled

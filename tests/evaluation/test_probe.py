@@ -59,9 +59,9 @@ def test_concepts_unseen_in_training_count_as_missed() -> None:
 def test_same_input_same_weights(vectors, bank, hierarchy) -> None:
     first, second = (evaluate_probe(vectors, bank, hierarchy) for _ in range(2))
     assert [level.level for level in first.levels] == [1, 2]
-    for one, other in zip(first.levels, second.levels, strict=True):
-        assert np.array_equal(one.probe.weight, other.probe.weight)
-        assert one.to_dict() == other.to_dict()
+    for level, same_level in zip(first.levels, second.levels, strict=True):
+        assert np.array_equal(level.probe.weight, same_level.probe.weight)
+        assert level.to_dict() == same_level.to_dict()
 
 
 @pytest.mark.parametrize("multi_label", [False, True])
@@ -77,8 +77,8 @@ def test_weights_minimise_the_penalised_loss(multi_label: bool) -> None:
     truth = np.eye(60, dtype=bool)[classes]
     if multi_label:
         truth |= truth[rng.permutation(1000)]
-    for l2, *found in islice(_path(features, truth, multi_label, L2_STRENGTHS), 1, None, 2):
-        fitted, best = (_loss(features, truth, *weights, l2) for weights in (found, _best(features, truth, l2)))
+    for l2, *probe_weights in islice(_path(features, truth, multi_label, L2_STRENGTHS), 1, None, 2):
+        fitted, best = (_loss(features, truth, *weights, l2) for weights in (probe_weights, _best(features, truth, l2)))
         assert fitted == pytest.approx(best, abs=5e-4)
 
 

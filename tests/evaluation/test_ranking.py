@@ -29,9 +29,9 @@ def test_neighbours_are_those_of_a_literal_sort_without_the_query(monkeypatch: p
     norms = np.linalg.norm(vectors, axis=1)
     for query in range(40):
 
-        def key(other: int, query: int = query) -> tuple[float, str]:
-            length = norms[query] * norms[other]
-            return -round(float(vectors[query] @ vectors[other] / length) if length else 0.0, 6), ids[other]
+        def key(neighbour: int, query: int = query) -> tuple[float, str]:
+            length = norms[query] * norms[neighbour]
+            return -round(float(vectors[query] @ vectors[neighbour] / length) if length else 0.0, 6), ids[neighbour]
 
         assert top[query].tolist() == sorted(set(range(40)) - {query}, key=key)[:7]
     monkeypatch.setattr(ranking, "_BLOCK_SCORES", 100)  # blocks of two queries

@@ -85,11 +85,11 @@ def test_report_is_self_contained_and_complete(results, bank, vectors, metrics_f
         facts={"command": "tqnet evaluate"},
     )
     page = path.read_text(encoding="utf-8")
-    found = References()
-    found.feed(page)
-    assert all(reference.startswith("data:image/") for reference in found.loaded)
+    references = References()
+    references.feed(page)
+    assert all(reference.startswith("data:image/") for reference in references.loaded)
     assert not re.search(r"url\(|@import", page)
-    assert found.tags.isdisjoint({"script", "link", "iframe", "object", "embed", "base", "form"})
+    assert references.tags.isdisjoint({"script", "link", "iframe", "object", "embed", "base", "form"})
     parts = ["Stages", "By pair structure", "Similarity by rank", "A case", "Maps", "Training", "Nearest neighbours"]
     for part in (*parts, "How it was made"):
         assert f"<h2>{part}</h2>" in page
@@ -104,13 +104,13 @@ def test_a_case_has_one_question_of_each_rank(bank) -> None:
     assert case is not None
     assert list(case[1]) == [0, 3]  # the groups of test are of three areas
     assert {bank[i].split for i in (case[0], *case[1].values())} == {"test"}
-    whole = QuestionBank.from_questions(replace(question, split=None) for question in bank)
-    anchor, others = draw_case(whole, seed=0)
+    unsplit = QuestionBank.from_questions(replace(question, split=None) for question in bank)
+    anchor, others = draw_case(unsplit, seed=0)
     assert list(others) == [0, 1, 2, 3]
-    (area, topic), *_ = whole[anchor].knowledge
-    assert whole[others[0]].group == whole[anchor].group != whole[others[1]].group
-    assert whole[others[1]].knowledge == ((area, topic),)
-    assert whole[others[2]].knowledge[0][0] == area != whole[others[3]].knowledge[0][0]
+    (area, topic), *_ = unsplit[anchor].knowledge
+    assert unsplit[others[0]].group == unsplit[anchor].group != unsplit[others[1]].group
+    assert unsplit[others[1]].knowledge == ((area, topic),)
+    assert unsplit[others[2]].knowledge[0][0] == area != unsplit[others[3]].knowledge[0][0]
     assert draw_case(QuestionBank.from_questions([Question(id="lone", stem="?")]), seed=0) is None
 
 
@@ -123,10 +123,10 @@ def test_report_escapes_questions_and_needs_no_extras(tmp_path: Path) -> None:
     bank = QuestionBank.from_questions(questions)
     similar = evaluate_similar(np.ones((7, 2)), bank, Similarity.from_groups(bank))
     page = write_report(tmp_path / "r.html", {ATTACK: StageResult(similar)}, bank).read_text(encoding="utf-8")
-    found = References()
-    found.feed(page)
-    assert "script" not in found.tags
-    assert not found.loaded or all(reference.startswith("data:") for reference in found.loaded)
+    references = References()
+    references.feed(page)
+    assert "script" not in references.tags
+    assert not references.loaded or all(reference.startswith("data:") for reference in references.loaded)
     assert "&lt;script&gt;" in page
     assert "figure not readable" in page
     assert write_report(tmp_path / "empty.html", {}, bank).is_file()
@@ -214,15 +214,15 @@ def test_pictures_are_reproducible(fmt, results, vectors, metrics_file) -> None:
 
 
 def test_similarity_by_rank_of_many_stages_and_of_none(results) -> None:
-    (one,) = (stage.agreement for stage in results.values() if stage.agreement)
-    picture = similarity_by_rank({f"stage {i}": one for i in range(20)}, theme=DARK)
+    (agreement,) = (stage.agreement for stage in results.values() if stage.agreement)
+    picture = similarity_by_rank({f"stage {i}": agreement for i in range(20)}, theme=DARK)
     assert picture.count(DARK.accent.lower().encode()) < picture.count(
         PALETTE[1].lower().encode()
     )  # the last one alone
     with pytest.raises(ValueError, match="no similarity by rank to draw"):
         similarity_by_rank({})
     with pytest.raises(ValueError, match="no pair whose rank is known"):
-        similarity_by_rank({"stage": replace(one, ranks=())})
+        similarity_by_rank({"stage": replace(agreement, ranks=())})
 
 
 @pytest.mark.filterwarnings("error")
@@ -245,9 +245,9 @@ def test_drawn_splits_and_notes_are_said_below_the_table(vectors, bank, hierarch
     unsplit = QuestionBank.from_questions(replace(question, split=None) for question in bank)
     drawn = {"model": StageResult(probe=evaluate_probe(vectors, unsplit, hierarchy, seed=3))}
     assert "drawn by group with seed 3. A model that was fine-tuned on this bank has seen" in render(drawn)
-    own = {"model": StageResult(probe=evaluate_probe(vectors, bank, hierarchy), notes=("a note",))}
-    assert "drawn" not in render(own)
-    assert render(own, markdown=True).endswith("\n\nmodel: a note.\n")
+    given = {"model": StageResult(probe=evaluate_probe(vectors, bank, hierarchy), notes=("a note",))}
+    assert "drawn" not in render(given)
+    assert render(given, markdown=True).endswith("\n\nmodel: a note.\n")
 
 
 def test_vectors_of_tfidf(bank) -> None:

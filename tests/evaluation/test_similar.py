@@ -57,12 +57,12 @@ def test_questions_without_a_label_are_passed_over(vectors, bank, similarity) ->
     """Strangers of no group, nearest to every query, spoil P@k of the whole bank and not that among labelled."""
     strangers = [Question(id=f"stranger{i}", stem="x", split="train") for i in range(len(bank))]
     wider = QuestionBank.from_questions([*bank, *strangers])
-    found = evaluate_similar(np.concatenate([vectors, vectors]), wider, Similarity.from_groups(wider), k=3)
+    with_strangers = evaluate_similar(np.concatenate([vectors, vectors]), wider, Similarity.from_groups(wider), k=3)
     alone = evaluate_similar(vectors, bank, similarity, k=3)
     assert alone.labelled is None
-    assert found.labelled is not None
-    assert found.labelled.precision.tolist() == alone.overall.precision.tolist()
-    assert found.overall.precision.mean() < alone.overall.precision.mean()
+    assert with_strangers.labelled is not None
+    assert with_strangers.labelled.precision.tolist() == alone.overall.precision.tolist()
+    assert with_strangers.overall.precision.mean() < alone.overall.precision.mean()
 
 
 def test_similarity_by_pairs_need_not_be_transitive(tmp_path: Path) -> None:

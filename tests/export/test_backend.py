@@ -41,9 +41,9 @@ def change_weights(folder: Path) -> None:
 
 
 def test_auto_takes_the_export_beside_the_weights(folder: Path) -> None:
-    found = open_encoder(str(folder))
-    assert isinstance(found, ExportedEncoder)
-    assert str(found) == "openvino fp32"
+    encoder = open_encoder(str(folder))
+    assert isinstance(encoder, ExportedEncoder)
+    assert str(encoder) == "openvino fp32"
     assert isinstance(open_encoder(str(folder), precision="fp32"), ExportedEncoder)
     assert isinstance(open_encoder(str(folder), "torch"), TQNetModel)
     shutil.rmtree(folder / "openvino")
@@ -60,30 +60,30 @@ def test_another_precision_is_computed_by_the_model(folder: Path) -> None:
 def test_commands_cast_weights_once_to_the_same_vectors(folder: Path, precision: str) -> None:
     shutil.rmtree(folder / "openvino")
     options = BackendOptions(precision=precision, device="cpu")
-    found = options.open_encoder(str(folder))
-    assert {layer.weight.dtype for layer in found.modules() if isinstance(layer, nn.Linear)} == {
+    encoder = options.open_encoder(str(folder))
+    assert {layer.weight.dtype for layer in encoder.modules() if isinstance(layer, nn.Linear)} == {
         torch.bfloat16 if precision == "bf16" else torch.float32
     }
     vector = open_encoder(str(folder)).encode("Find $x$.", precision=precision, device="cpu")
-    np.testing.assert_array_equal(found.encode("Find $x$.", **options.settings), vector)
+    np.testing.assert_array_equal(encoder.encode("Find $x$.", **options.settings), vector)
 
 
 def test_a_stale_export_is_passed_over_or_refused(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     before = open_encoder(str(folder)).encode("Find $x$.")
     change_weights(folder)
     with caplog.at_level(logging.WARNING):
-        found = open_encoder(str(folder))
-    assert isinstance(found, TQNetModel)
+        encoder = open_encoder(str(folder))
+    assert isinstance(encoder, TQNetModel)
     (message,) = caplog.messages
     assert message.startswith(f"{folder / 'openvino'}: stale, the model beside it has changed since;")
     assert message.endswith("using PyTorch")
-    assert np.abs(found.encode("Find $x$.") - before).max() > 0.1
+    assert np.abs(encoder.encode("Find $x$.") - before).max() > 0.1
     with pytest.raises(ExportError, match="stale"):
         open_encoder(str(folder), "openvino")
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "reason"),
     [
         ({"faults": ["mean cosine 0.5 is below 0.999 (fp32)"]}, "too far from PyTorch's (mean cosine 0.5 is below"),
         ({"check": {"questions": 40, "figures": 0}}, "its graphs of figures were not compared with PyTorch"),
@@ -91,13 +91,13 @@ def test_a_stale_export_is_passed_over_or_refused(folder: Path, caplog: pytest.L
     ],
 )
 def test_what_has_not_passed_is_taken_only_if_asked_for(
-    folder: Path, changed: dict[str, Any], said: str, caplog: pytest.LogCaptureFixture
+    folder: Path, changed: dict[str, Any], reason: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     rewrite(folder, **changed)
     with caplog.at_level(logging.WARNING):
         assert isinstance(open_encoder(str(folder)), TQNetModel)
     (message,) = caplog.messages
-    assert said in message
+    assert reason in message
     assert message.endswith("; using PyTorch")
     assert isinstance(open_encoder(str(folder), "openvino"), ExportedEncoder)
 

@@ -37,10 +37,10 @@ def test_vectors_are_those_of_the_model_whatever_is_in_a_batch(
     assert mixed.dtype == np.float32
     assert mixed.shape == wanted.shape
     alone = np.concatenate([encoder.encode(question) for question in questions])
-    for found in (mixed, encoder.encode(questions, batch_size=3), alone):
-        assert cosines(found, wanted).min() > LEAST[precision]
+    for vectors in (mixed, encoder.encode(questions, batch_size=3), alone):
+        assert cosines(vectors, wanted).min() > LEAST[precision]
         if precision == "fp32":
-            np.testing.assert_allclose(found, wanted, atol=2e-4)
+            np.testing.assert_allclose(vectors, wanted, atol=2e-4)
     unit = encoder.encode(questions[:2], normalize=True)
     assert np.linalg.norm(unit, axis=1) == pytest.approx(1, abs=1e-5)
 
@@ -77,8 +77,8 @@ def test_questions_without_figures_cost_no_convolution(tiny_model, questions: li
 
     cells = CellCache(convolve, tiny_model.processor)
 
-    def computed(of: list[Question]) -> list[tuple[str, list[int]]]:
-        prepared = batches(tiny_model.processor, of, 32, ())
+    def computed(subset: list[Question]) -> list[tuple[str, list[int]]]:
+        prepared = batches(tiny_model.processor, subset, 32, ())
         return [(name, list(rows)) for batch in prepared for rows, (name, _) in jobs(batch, cells, 160)]
 
     ((name, rows),) = computed([q for q in questions if not q.images])

@@ -66,7 +66,7 @@ def make(folder: Path, tqnet: Callable[[list[str]], object] | None = None) -> No
 def _banks(folder: Path) -> None:
     bank = QuestionBank.load(SAMPLE)
     questions = sorted((question for question in bank if question.group), key=lambda question: question.group or "")
-    groups = [list(of) for _, of in groupby(questions, key=lambda question: question.group)]
+    groups = [list(members) for _, members in groupby(questions, key=lambda question: question.group)]
     chosen = [question for group in groups[:: max(1, len(groups) // GROUPS)][:GROUPS] for question in group]
     (folder / "bank").mkdir()
     QuestionBank.from_questions(chosen).save(folder / "bank" / "questions.jsonl")

@@ -130,10 +130,12 @@ def _cases(command: str, argv: tuple[str, ...], nonsense: tuple[str, ...]) -> It
     if command != "serve":  # which would not end
         yield Case(command, "nothing", argv, codes=(0,))
     yield Case(command, "unknown option value", (*argv, *nonsense))
-    own, said = argv[: len(command.split())], argv[len(command.split()) :]  # "index" is a command too
-    for name in dict.fromkeys(word for value in said for word in _names(value)):
+    command_words, arguments = argv[: len(command.split())], argv[len(command.split()) :]  # "index" is a command too
+    for name in dict.fromkeys(word for value in arguments for word in _names(value)):
         for fault, wrong, codes in _wrong(command, name):
-            yield Case(command, fault, (*own, *(_replaced(value, name, wrong) for value in said)), codes=codes)
+            yield Case(
+                command, fault, (*command_words, *(_replaced(value, name, wrong) for value in arguments)), codes=codes
+            )
     if any("OUT" in value for value in argv):
         shut = tuple(value.replace("OUT", "sheet.csv/OUT") for value in argv)
         yield Case(command, "output where none can be", shut)

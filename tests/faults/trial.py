@@ -43,14 +43,14 @@ class Outcome:
     """What a case did.
 
     Attributes:
-        said: The last line of stderr; nothing of a call that went well.
+        message: The last line of stderr; nothing of a call that went well.
         stderr: All of it; of progress bars the last state.
         left: Files that should not be there.
         right: The code is one of the case's, one line says why, and nothing is left.
     """
 
     code: int
-    said: str
+    message: str
     stderr: str
     left: list[str]
     right: bool
@@ -80,8 +80,8 @@ def attempt(case: Case, folder: Path) -> Outcome:
     lines = [line.rpartition("\r")[2].rstrip() for line in stderr.splitlines() if line.strip()]
     left = [file for file in sorted(_files(place) - before) if _half_written(case, file, code)]
     shutil.rmtree(place)
-    said = (lines[-1] if lines and code else "").replace(f"{place}/", "").replace(f"{folder}/", "")
-    return Outcome(code, said, stderr, left, code in case.codes and not left and is_clear(case, code, lines))
+    message = (lines[-1] if lines and code else "").replace(f"{place}/", "").replace(f"{folder}/", "")
+    return Outcome(code, message, stderr, left, code in case.codes and not left and is_clear(case, code, lines))
 
 
 def is_clear(case: Case, code: int, lines: list[str]) -> bool:
@@ -215,7 +215,7 @@ def main() -> int:
     wrong = 0
     with tempfile.TemporaryDirectory() as folder:
         for case, outcome in outcomes(Path(folder, "materials"), sys.argv[1:]):
-            print("ok   " if outcome.right else "WRONG", outcome.code, f"{case.id}: {outcome.said}", *outcome.left)
+            print("ok   " if outcome.right else "WRONG", outcome.code, f"{case.id}: {outcome.message}", *outcome.left)
             wrong += not outcome.right
     return int(wrong > 0)
 

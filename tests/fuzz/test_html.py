@@ -21,19 +21,19 @@ _NEVER = ("on", "href", "src", "style", "class", "id", "xlink")
 class _Tags(HTMLParser):
     def __init__(self, markup: str) -> None:
         super().__init__()
-        self.found: list[tuple[str, list[str]]] = []
+        self.tags: list[tuple[str, list[str]]] = []
         self.feed(markup)
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, [name for name, _ in attrs]))
+        self.tags.append((tag, [name for name, _ in attrs]))
 
 
 @given(MARKUP)
 def test_nothing_runs_where_a_text_is_shown(markup: str) -> None:
     for text in (markup, plain(markup).text):
         shown = text_html(text)
-        for tag, attributes in _Tags(shown).found:
+        for tag, attributes in _Tags(shown).tags:
             assert tag.startswith("m") or tag in _OTHERS, shown
             assert tag in _OTHERS or not any(name.startswith(_NEVER) for name in attributes), shown
 

@@ -37,7 +37,7 @@ def solver(_: TQNetModel) -> WordProblemSolver:
 
 
 @pytest.mark.parametrize(
-    ("make", "said", "pipeline"),
+    ("make", "sentence", "pipeline"),
     [
         (lambda model: CrossEncoder(model, length=60), "A ranker, which reads two questions as one", "text-ranking"),
         (lambda model: PairClassifier(model, 16, 0.0), "A classifier of pairs of questions", "text-classification"),
@@ -50,14 +50,14 @@ def test_models_that_are_no_encoders(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     make: Callable[..., Any],
-    said: str,
+    sentence: str,
     pipeline: str | None,
 ) -> None:
     folder = tmp_path / "run" / "model"
     make(tiny_model).save_pretrained(folder)
     assert main(["card", str(folder)]) == 0
     card = ModelCard.load(folder / "README.md")
-    assert said in card.text
+    assert sentence in card.text
     assert "# run" in card.text
     assert card.data.to_dict().get("pipeline_tag") == pipeline
     assert "sentence-transformers" not in card.text
@@ -76,7 +76,7 @@ def test_a_card_that_was_changed_is_kept(tmp_path: Path) -> None:
     assert not put(file, "# Four\n")
     assert "# Three" in file.read_text()
     assert put(file, "# Four\n", force=True)
-    assert [one.name for one in tmp_path.iterdir()] == ["README.md"]
+    assert [path.name for path in tmp_path.iterdir()] == ["README.md"]
 
 
 def make_run(folder: Path, start: str | None, out: str) -> None:
@@ -100,13 +100,13 @@ def test_stages_of_runs_of_an_earlier_version(tmp_path: Path) -> None:
     """Relative to where the command was given, which is not where the card is written."""
     make_run(tmp_path / "runs" / "one", None, "runs/one")
     make_run(tmp_path / "runs" / "two", "runs/one/model", "runs/two")
-    found = lineage(tmp_path / "runs" / "two")
-    assert [(stage.recipe, stage.run) for stage in found.stages] == [
+    ancestry = lineage(tmp_path / "runs" / "two")
+    assert [(stage.recipe, stage.run) for stage in ancestry.stages] == [
         ("pretrain/moco.py", "one"),
         ("pretrain/moco.py", "two"),
     ]
-    assert found.lost is None
-    last = found.stages[-1]
+    assert ancestry.lost is None
+    last = ancestry.stages[-1]
     assert (last.step, dict(last.valid), dict(last.before)) == (
         10,
         {"valid/p@5": 0.5, "valid/mrr": 0.1},
@@ -179,11 +179,11 @@ def test_results_are_added(tiny_model: TQNetModel, tmp_path: Path, capsys: pytes
     text = (model / "README.md").read_text()
     assert "license: cc-by-4.0" in text
     assert "Measured afterwards" not in text
-    for folder, arguments, said in (
+    for folder, arguments, message in (
         (model, [*added[:3], "nobody"], "--name: 'nobody' is none of mine, other"),
         (model, ["--results", str(model / "config.json")], "not results of tqnet evaluate stages"),
         (model, ["--results", str(tmp_path / "gone.json")], "gone.json"),
         (tmp_path, [], "no model here (config.json is missing)"),
     ):
         assert main(["card", str(folder), *arguments]) == 2
-        assert said in capsys.readouterr().err
+        assert message in capsys.readouterr().err

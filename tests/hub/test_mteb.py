@@ -121,8 +121,8 @@ def test_a_retrieval_task_of_its_own(folder: Path, tmp_path: Path, monkeypatch: 
 def test_the_command(folder: Path, bank: QuestionBank, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "bank").mkdir()
     bank.save(tmp_path / "bank" / "questions.jsonl")
-    own = str(tmp_path / "bank")
-    common = ["--model", str(folder), "--bank", own, "--device", "cpu", "--precision", "fp32"]
+    own_bank = str(tmp_path / "bank")
+    common = ["--model", str(folder), "--bank", own_bank, "--device", "cpu", "--precision", "fp32"]
     assert main(["evaluate", "mteb", *common, "--out", str(tmp_path / "out")]) == 0
     assert "SimilarQuestions-bank" in capsys.readouterr().out
     scores = json.loads((tmp_path / "out" / "results.json").read_text())["mteb"]["SimilarQuestions-bank"]
@@ -135,7 +135,7 @@ def test_the_command(folder: Path, bank: QuestionBank, tmp_path: Path, capsys: p
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--out", "out"], "--bank or --tasks: nothing to measure"),
         (["--out", "out", "--tasks", "NoSuchTask"], "--tasks: "),
@@ -148,14 +148,14 @@ def test_what_cannot_be_measured(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     arguments: list[str],
-    said: str,
+    message: str,
 ) -> None:
     bank.save(tmp_path / "questions.jsonl")
-    given = [str(tmp_path / "questions.jsonl") if one == "BANK" else one for one in arguments]
+    given = [str(tmp_path / "questions.jsonl") if argument == "BANK" else argument for argument in arguments]
     assert main(["evaluate", "mteb", "--model", str(folder), *given]) == 2
     error = capsys.readouterr().err.strip().splitlines()[-1]
     assert error.startswith("tqnet: error: ")
-    assert said in error
+    assert message in error
 
 
 def test_what_is_no_encoder(folder: Path) -> None:

@@ -49,8 +49,8 @@ def figured(draw_figure: Callable[..., str]) -> list[Question]:
     """Texts with no, one and two figures."""
     numbers: list[tuple[int, ...]] = [(), (1,), (2, 3)]
     return [
-        Question(id=str(i), stem=stem, images=tuple(map(draw_figure, of)))
-        for i, (stem, of) in enumerate(zip(TEXTS[:2] * 2, numbers, strict=False))
+        Question(id=str(i), stem=stem, images=tuple(map(draw_figure, figure_numbers)))
+        for i, (stem, figure_numbers) in enumerate(zip(TEXTS[:2] * 2, numbers, strict=False))
     ]
 
 
@@ -170,7 +170,7 @@ def test_without_the_word_trust(saved: Save) -> None:
 
 
 @pytest.mark.parametrize(
-    ("file", "content", "said"),
+    ("file", "content", "message"),
     [
         ("solver.json", {}, "a solver of word problems, no encoder of questions; tqnet solve --model takes it"),
         ("cross_encoder.json", {}, "a ranker, which reads two questions as one, no encoder"),
@@ -182,16 +182,16 @@ def test_without_the_word_trust(saved: Save) -> None:
         ),
     ],
 )
-def test_other_folders_are_named(saved: Save, file: str, content: dict[str, Any], said: str) -> None:
+def test_other_folders_are_named(saved: Save, file: str, content: dict[str, Any], message: str) -> None:
     _, folder = saved()
     (folder / file).write_text(json.dumps(content))
-    with pytest.raises(ValueError, match=said) as caught:
+    with pytest.raises(ValueError, match=message) as caught:
         open_st(folder)
     assert len(str(caught.value).splitlines()) == 1
 
 
 @pytest.mark.parametrize(
-    ("item", "said"),
+    ("item", "message"),
     [
         ({"audio": np.zeros(4)}, "audio"),
         (3.5, "expected a text, a figure or a dict of text and image, got float"),
@@ -201,9 +201,9 @@ def test_other_folders_are_named(saved: Save, file: str, content: dict[str, Any]
     ],
     ids=["audio", "number", "address", "missing", "shape"],
 )
-def test_inputs_that_are_not_read(saved: Save, item: Any, said: str) -> None:
+def test_inputs_that_are_not_read(saved: Save, item: Any, message: str) -> None:
     _, folder = saved()
-    with pytest.raises((ValueError, OSError), match=said):
+    with pytest.raises((ValueError, OSError), match=message):
         open_st(folder).encode([item])
 
 

@@ -53,8 +53,8 @@ def moodle_quiz(*questions: str, head: str = "") -> str:
 
 def moodle_answer(markup: str, fraction: float, files: Mapping[str, bytes] | None = None, feedback: str = "") -> str:
     answer = moodle_text("answer", markup, files, fraction=f"{fraction:g}")
-    said = moodle_text("feedback", feedback) if feedback else ""
-    return answer.removesuffix("</answer>") + said + "</answer>"
+    feedback_element = moodle_text("feedback", feedback) if feedback else ""
+    return answer.removesuffix("</answer>") + feedback_element + "</answer>"
 
 
 def moodle_pair(question: str, answer: str) -> str:

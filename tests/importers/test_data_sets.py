@@ -42,7 +42,9 @@ WORD_PROBLEM = {
     "document",
     [
         json.dumps([WORD_PROBLEM, WORD_PROBLEM | {"id": 2}]),
-        "\n".join(json.dumps(one, indent=2, ensure_ascii=False) for one in (WORD_PROBLEM, WORD_PROBLEM | {"id": 2})),
+        "\n".join(
+            json.dumps(record, indent=2, ensure_ascii=False) for record in (WORD_PROBLEM, WORD_PROBLEM | {"id": 2})
+        ),
         "\ufeff" + "\n".join(map(json.dumps, (WORD_PROBLEM, WORD_PROBLEM | {"id": 2}))),
     ],
 )

@@ -269,7 +269,7 @@ def test_what_numbers_count_from(
     path = write(*({"question": "?", "choices": list(choices), "answer": answer} for choices, answer in records))
     questions, imported = load(path)
     assert [question.answer for question in questions.values()] == list(answers)
-    assert [line in said for said in faults(imported)] == [True] * bool(line)
+    assert [line in fault for fault in faults(imported)] == [True] * bool(line)
 
 
 def test_a_column_whose_name_says_that_programs_count(write: Write, load: Callable[..., Loaded]) -> None:

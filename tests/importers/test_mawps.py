@@ -59,7 +59,7 @@ def test_the_form_of_svamp(rows: Callable[..., Path], load: Callable[..., Loaded
 
 
 @pytest.mark.parametrize(
-    ("fault", "said"),
+    ("fault", "message"),
     [
         ({"Question": None}, "Question: missing"),
         ({"Numbers": "29"}, "Numbers: 1 of them, but the question has number1"),
@@ -76,13 +76,13 @@ def test_the_form_of_svamp(rows: Callable[..., Path], load: Callable[..., Loaded
 )
 def test_malformed_rows(
     fault: dict[str, Any],
-    said: str,
+    message: str,
     rows: Callable[..., Path],
     load: Callable[..., Loaded],
     faults: Callable[..., list[str]],
 ) -> None:
     questions, imported = load(rows(ROW, ROW | {"id": "bad"} | fault))
-    assert faults(imported) == [f"train.jsonl:2: {said}"]
+    assert faults(imported) == [f"train.jsonl:2: {message}"]
     assert ("bad" in questions) == (next(iter(fault)) in ("Equation", "Answer"))
     if "bad" in questions:
         told = "Answer" in fault and fault["Answer"] != 36

@@ -98,10 +98,10 @@ def test_figures_are_kept_once_and_only_if_they_are_figures(
     assert [(figure.format, figure.size) for figure in drawn] == [("PNG", (1000, 750)), ("PNG", (1000, 500))]
     assert questions["quiz-1"].images == questions["quiz-2"].images
     assert len(list((tmp_path / "bank" / "images").iterdir())) == 3
-    said = [line.partition("questiontext: ")[2] for line in faults(imported)]
-    assert said[:2] == ["corrupt image: 'a.png'", "an SVG drawing without a size: 'a.png'"]
-    assert said[2].startswith("not base64")
-    assert said[3] == "corrupt image"
+    messages = [line.partition("questiontext: ")[2] for line in faults(imported)]
+    assert messages[:2] == ["corrupt image: 'a.png'", "an SVG drawing without a size: 'a.png'"]
+    assert messages[2].startswith("not base64")
+    assert messages[3] == "corrupt image"
 
 
 def test_ids_that_recur_in_other_categories(quiz: Callable[[str], Path], load: Callable[..., Loaded]) -> None:
@@ -118,14 +118,14 @@ def test_texts_that_are_not_html(quiz: Callable[[str], Path], load: Callable[...
 @pytest.mark.parametrize(
     ("damage", "stems", "left_out"),
     [
-        (lambda two: two, ["one", "two", "three"], 0),
-        (lambda two: two.replace("<![CDATA[two]]>", "two & &eacute; \x08 &#7;"), ["one", "two & é", "three"], 0),
-        (lambda two: two.replace("</questiontext>", ""), ["one", "three"], 1),
-        (lambda two: two.replace("</question>", ""), ["one", "three"], 1),
-        (lambda two: two.replace("]]>", ""), ["one", "three"], 1),
-        (lambda two: two.replace("two", "two <!-- "), ["one", "two <!--", "three"], 0),
-        (lambda two: two.replace("<questiontext", "\xff<questiontext"), ["one", "two", "three"], 0),
-        (lambda two: two.replace("two", "tw\udcff"), ["one", "tw\ufffd", "three"], 0),
+        (lambda second: second, ["one", "two", "three"], 0),
+        (lambda second: second.replace("<![CDATA[two]]>", "two & &eacute; \x08 &#7;"), ["one", "two & é", "three"], 0),
+        (lambda second: second.replace("</questiontext>", ""), ["one", "three"], 1),
+        (lambda second: second.replace("</question>", ""), ["one", "three"], 1),
+        (lambda second: second.replace("]]>", ""), ["one", "three"], 1),
+        (lambda second: second.replace("two", "two <!-- "), ["one", "two <!--", "three"], 0),
+        (lambda second: second.replace("<questiontext", "\xff<questiontext"), ["one", "two", "three"], 0),
+        (lambda second: second.replace("two", "tw\udcff"), ["one", "tw\ufffd", "three"], 0),
     ],
 )
 def test_a_bad_spot_costs_one_question(
@@ -135,8 +135,8 @@ def test_a_bad_spot_costs_one_question(
     stems: list[str],
     left_out: int,
 ) -> None:
-    one, two, three = (moodle_question("essay", stem) for stem in ("one", "two", "three"))
-    questions, imported = load(quiz(moodle_quiz(one, damage(two), three)))
+    first, second, third = (moodle_question("essay", stem) for stem in ("one", "two", "three"))
+    questions, imported = load(quiz(moodle_quiz(first, damage(second), third)))
     assert [question.stem for question in questions.values()] == stems
     assert (imported.left_out, imported.unread) == (left_out, left_out)
     assert all(fault.line in (4, 5) for fault in imported.faults)
@@ -145,8 +145,8 @@ def test_a_bad_spot_costs_one_question(
 def test_a_large_attachment_costs_itself(
     quiz: Callable[[str], Path], load: Callable[..., Loaded], faults: Callable
 ) -> None:
-    one = moodle_question("essay", "one", files={"talk.mp3": b"\0" * 9_000_000})
-    questions, imported = load(quiz(moodle_quiz(one, moodle_question("essay", "two"))))
+    with_attachment = moodle_question("essay", "one", files={"talk.mp3": b"\0" * 9_000_000})
+    questions, imported = load(quiz(moodle_quiz(with_attachment, moodle_question("essay", "two"))))
     assert [question.stem for question in questions.values()] == ["one", "two"]
     assert faults(imported) == ["quiz.xml:3: questiontext: a file that stem and options do not show: 'talk.mp3'"]
 

@@ -112,10 +112,10 @@ def test_words_and_figures_arrive_or_are_reported(write: Callable[[Path, list[st
 @settings(max_examples=60, deadline=None)
 @given(damage=st.lists(st.sampled_from(["", "", " & ", "\x07", "</p></td>", "<table><tr>", "<!--", "]]>"]), max_size=6))
 def test_damaged_questions_are_counted(damage: list[str]) -> None:
-    whole = '<question type="essay"><questiontext><text>q{}</text></questiontext></question>'
+    template = '<question type="essay"><questiontext><text>q{}</text></questiontext></question>'
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        (folder / "quiz.xml").write_text(moodle_quiz(whole.format("ok"), *map(whole.format, damage)))
+        (folder / "quiz.xml").write_text(moodle_quiz(template.format("ok"), *map(template.format, damage)))
         imported = import_bank(folder / "quiz.xml", folder / "bank")
     assert imported.questions + imported.left_out == len(damage) + 1
     assert imported.unread == imported.left_out <= sum(bad not in ("", " & ", "\x07") for bad in damage)

@@ -157,14 +157,14 @@ def test_nothing_from_outside(tmp_path: Path, load: Callable[..., Loaded], fault
     (tmp_path / "in").mkdir()
     questions, imported = load(write_zip(tmp_path / "in" / "bad.zip", parts), out="in/bank")
     assert (list(questions), questions["good"].images) == (["good"], ())
-    said = [fault.message for fault in imported.faults]
-    assert said[:2] == ["leads outside of the archive; not read"] * 2
-    assert "leads outside of the source: '../outside.xml'" in said
-    assert "not in the zip: 'items/gone.xml'" in said
-    assert "leads outside of the source: '../../secret.png'" in said
-    assert "is no path within the source: '/etc/x.png'" in said
-    assert "lies elsewhere and is not fetched: 'http://example.org/a.png'" in said
-    assert "is no path within the source: 'C:/a.png'" in said
+    messages = [fault.message for fault in imported.faults]
+    assert messages[:2] == ["leads outside of the archive; not read"] * 2
+    assert "leads outside of the source: '../outside.xml'" in messages
+    assert "not in the zip: 'items/gone.xml'" in messages
+    assert "leads outside of the source: '../../secret.png'" in messages
+    assert "is no path within the source: '/etc/x.png'" in messages
+    assert "lies elsewhere and is not fetched: 'http://example.org/a.png'" in messages
+    assert "is no path within the source: 'C:/a.png'" in messages
     assert {file.name for file in tmp_path.rglob("*") if file.is_file()} == {"bad.zip", "questions.jsonl"}
 
 
@@ -206,15 +206,15 @@ def test_broken_zips(tmp_path: Path, load: Callable[..., Loaded]) -> None:
     (tmp_path / "no.zip").write_bytes(b"PK\x03\x04 no zip")
     with pytest.raises(ValueError, match=r"no\.zip: not a zip that can be read"):
         load(tmp_path / "no.zip")
-    whole = write_zip(
+    archive = write_zip(
         tmp_path / "bank.zip", {"imsmanifest.xml": manifest("a.xml"), "a.xml": qti2_item("a", "<p>x</p>" * 50)}
     )
-    content = bytearray(whole.read_bytes())
+    content = bytearray(archive.read_bytes())
     place = content.index(b"a.xml") + 40
     content[place : place + 20] = bytes(20)
-    whole.write_bytes(content)
+    archive.write_bytes(content)
     with pytest.raises(BankError, match=r"cannot be unpacked: 'a\.xml'"):
-        load(whole)
+        load(archive)
 
 
 def qti1_item(kind: str, stem: str, *parts: str, scored: str = "") -> str:
@@ -311,12 +311,12 @@ def test_scores_ranges_and_formulas(tmp_path: Path, load: Callable[..., Loaded],
     calculated = qti1_item("calculated_question", "5 plus [x]?", blank).replace(
         "</item>", f"{formula}</formulas></calculated></itemproc_extension></item>"
     )
-    half, whole = qti1_scored(("c", "c0"), score=50), qti1_scored(("c", "c1"), score=100)
+    half, full = qti1_scored(("c", "c0"), score=50), qti1_scored(("c", "c1"), score=100)
     single = qti1_choices("c", "True", "False")
     multiple = single.replace("<response_lid", '<response_lid rcardinality="Multiple"')
     items = (
-        qti1_item("single", "Which?", single, scored=half + whole),
-        qti1_item("multiple", "Which?", multiple, scored=half + whole),
+        qti1_item("single", "Which?", single, scored=half + full),
+        qti1_item("multiple", "Which?", multiple, scored=half + full),
         qti1_item("short", "Say.", blank, scored=qti1_scored(("r", "1")) + qti1_scored(("r", "one"), score=40)),
         qti1_item("range", "About?", blank, scored=ranged),
         qti1_item("endless", "About?", blank, scored=open_range),

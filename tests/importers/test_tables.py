@@ -102,14 +102,14 @@ def test_what_is_reported(write_csv: Callable[..., Path], load: Callable[..., Lo
 
 
 @pytest.mark.parametrize(
-    ("encoding", "found"),
+    ("encoding", "detected"),
     [("utf-8", "utf-8"), ("utf-8-sig", "utf-8-sig"), ("utf-16", "utf-16"), ("gb18030", "gb18030")],
 )
 def test_encodings_that_tell(
-    write_csv: Callable[..., Path], load: Callable[..., Loaded], encoding: str, found: str
+    write_csv: Callable[..., Path], load: Callable[..., Loaded], encoding: str, detected: str
 ) -> None:
     path = write_csv(["题目", "答案", "知识点"], ["求方程的解，并说明理由。", "x=3", "代数 > 方程"], encoding=encoding)
-    assert encoding_of(path) == found
+    assert encoding_of(path) == detected
     question = next(iter(load(path)[0].values()))
     assert (question.stem, question.answer) == ("求方程的解，并说明理由。", "x=3")
     assert question.knowledge == (("代数", "方程"),)

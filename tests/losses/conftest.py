@@ -33,8 +33,8 @@ def assert_gradient(loss: Callable[..., Tensor], literal: Callable[..., float], 
         for place in range(value.numel()):
             moved = []
             for sign in (1, -1):
-                other = value.clone()
-                other.view(-1)[place] += sign * step
-                moved.append(literal(*(other if v is value else v for v in values)))
+                shifted = value.clone()
+                shifted.view(-1)[place] += sign * step
+                moved.append(literal(*(shifted if v is value else v for v in values)))
             slope = (moved[0] - moved[1]) / (2 * step)
             assert leaf.grad.reshape(-1)[place].item() == pytest.approx(slope, abs=1e-4)

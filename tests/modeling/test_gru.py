@@ -42,9 +42,9 @@ def test_the_first_state_is_that_of_both_ends() -> None:
     encoder = GRUEncoder(GRUConfig(vocab_size=30, embedding_size=8, hidden_size=12, num_hidden_layers=1)).eval()
     ids = torch.randint(1, 30, (1, 5))
     states, last = encoder.gru(encoder.words(ids))
-    found = encoder(ids).last_hidden_state
-    torch.testing.assert_close(found[0, 0], last[0, 0] + last[1, 0])
-    torch.testing.assert_close(found[0, 2], states[0, 2, :12] + states[0, 2, 12:])
+    encoded = encoder(ids).last_hidden_state
+    torch.testing.assert_close(encoded[0, 0], last[0, 0] + last[1, 0])
+    torch.testing.assert_close(encoded[0, 2], states[0, 2, :12] + states[0, 2, 12:])
 
 
 def test_it_is_saved_and_loaded(shape: ModelConfig, tmp_path: Path) -> None:

@@ -168,8 +168,10 @@ def test_shuffling_exchanges_positions_of_real_tokens(model: TQNetModel) -> None
         model.text.embeddings.word_embeddings.weight.zero_()
     before, after, mask = embedded(model, ["shuffle"])
     for row, real in enumerate(mask):
-        one, other = ({tuple(token.tolist()) for token in of[row, real]} for of in (before, after))
-        assert one == other
+        tokens_before, tokens_after = (
+            {tuple(token.tolist()) for token in states[row, real]} for states in (before, after)
+        )
+        assert tokens_before == tokens_after
     assert not torch.equal(before[0], after[0])
 
 

@@ -22,8 +22,8 @@ Build = Callable[..., TQNetModel]
 VARIANTS = [(f, p) for f in ("coordinated", "joint", "none") for p in ("tokens", "per_modality", "gated")]
 
 
-def close(one: np.ndarray, other: np.ndarray, tolerance: float = 1e-5) -> bool:
-    return bool(np.abs(one - other).max() <= tolerance)
+def close(first: np.ndarray, second: np.ndarray, tolerance: float = 1e-5) -> bool:
+    return bool(np.abs(first - second).max() <= tolerance)
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def test_the_untrained_minilm_model_agrees_with_sentence_transformers(minilm: TQ
 
 
 def test_bf16_vectors_point_where_fp32_vectors_do(minilm: TQNetModel) -> None:
-    texts = [f"How many {thing} are there in {n} boxes?" for n, thing in enumerate(["apples", "red balls", "pens"])]
+    texts = [f"How many {items} are there in {n} boxes?" for n, items in enumerate(["apples", "red balls", "pens"])]
     full = minilm.encode(texts, device="cpu", normalize=True)
     half = minilm.encode(texts, device="cpu", precision="bf16", normalize=True)
     assert half.dtype == np.float32

@@ -39,11 +39,11 @@ def test_the_head_starts_from_the_features() -> None:
 
 def test_probabilities_of_candidates(classifier: PairClassifier, tiny_bank: QuestionBank) -> None:
     query, candidates = tiny_bank[0], [tiny_bank[i] for i in range(1, 9)]
-    found = classifier.classify(query, candidates)
-    assert found.shape == (8, 4)
-    assert found.dtype == np.float32
-    assert np.allclose(found.sum(1), 1, atol=1e-5)
-    assert np.allclose(classifier.classify(candidates[3], [query])[0], found[3], atol=1e-4)
+    probabilities = classifier.classify(query, candidates)
+    assert probabilities.shape == (8, 4)
+    assert probabilities.dtype == np.float32
+    assert np.allclose(probabilities.sum(1), 1, atol=1e-5)
+    assert np.allclose(classifier.classify(candidates[3], [query])[0], probabilities[3], atol=1e-4)
     assert classifier.classify(query, []).shape == (0, 4)
 
 

@@ -29,8 +29,8 @@ def build_quesnet(build_tiny: Build) -> Build:
     return lambda **options: build_tiny(awake=True, architecture="quesnet", **options)
 
 
-def close(one: np.ndarray, other: np.ndarray, tolerance: float = 1e-5) -> bool:
-    return bool(np.abs(one - other).max() <= tolerance)
+def close(first: np.ndarray, second: np.ndarray, tolerance: float = 1e-5) -> bool:
+    return bool(np.abs(first - second).max() <= tolerance)
 
 
 @pytest.mark.parametrize("pooling", ["max", "mean"])

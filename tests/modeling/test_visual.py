@@ -53,7 +53,7 @@ def test_what_knows_no_batch_passes_in_parts(norm: str, build_tiny: Callable[...
     expected = torch.cat(alone).flatten(2).transpose(1, 2)
     torch.testing.assert_close(cells, expected)
     weights = [weight for weight in visual.backbone.parameters() if weight.requires_grad]
-    given, wanted = (torch.autograd.grad(of.square().sum(), weights) for of in (cells, expected))
+    given, wanted = (torch.autograd.grad(result.square().sum(), weights) for result in (cells, expected))
     for ours, theirs in zip(given, wanted, strict=True):
         torch.testing.assert_close(ours, theirs, rtol=1e-3, atol=1e-3)  # sums over the batch, in another order
 
@@ -67,7 +67,7 @@ def test_batch_norm_sees_the_batch(splits: int, build_tiny: Callable[..., TQNetM
     pixels = torch.randn(37, 3, 32, 32)
     visual.cells(pixels)
     assert seen == [37]
-    counts: list[Tensor] = [of for name, of in visual.named_buffers() if name.endswith("num_batches_tracked")]
+    counts: list[Tensor] = [buffer for name, buffer in visual.named_buffers() if name.endswith("num_batches_tracked")]
     assert {int(count) for count in counts} == {max(1, splits)}
     visual.eval().cells(pixels)
     assert seen == [37, 16, 16, 5]

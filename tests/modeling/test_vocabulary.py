@@ -70,10 +70,10 @@ def test_it_can_be_made_whole_and_fitted_to_another_bank(build: Build, texts: li
     moved = (again.get_input_embeddings().weight - whole.get_input_embeddings().weight).detach().mean(1)
     kept = [token in trained.processor.tokenizer.get_vocab() for token in _tokens(again)]
     np.testing.assert_allclose(moved, np.where(kept, 0.1, 0), atol=1e-6)
-    other, _ = build_model(ModelConfig(start=start, vocabulary="bank"), iter(texts[30:60]))
-    assert np.array_equal(other.encode(texts[30:60], device="cpu"), again.encode(texts[30:60], device="cpu"))
-    other.save_pretrained(tmp_path / "other")
-    assert load_model(tmp_path / "other").config.vocabulary_of == other.config.vocabulary_of
+    refitted, _ = build_model(ModelConfig(start=start, vocabulary="bank"), iter(texts[30:60]))
+    assert np.array_equal(refitted.encode(texts[30:60], device="cpu"), again.encode(texts[30:60], device="cpu"))
+    refitted.save_pretrained(tmp_path / "other")
+    assert load_model(tmp_path / "other").config.vocabulary_of == refitted.config.vocabulary_of
 
 
 def _tokens(model: TQNetModel) -> list[str]:

@@ -39,14 +39,14 @@ def test_what_a_trained_scorer_says(
 ) -> None:
     """Checked, as `tqnet score` judges; what the model's own cosine gets wrong is recorded beside."""
     pairs = [pair for pair in PAIRS if pair.kind == kind]
-    found = scorer.score(pairs)
+    scored = scorer.score(pairs)
     wrong, wrong_unchecked = (
         [
             f"{score:.3f}: {pair.original} -> {pair.paraphrase}"
             for pair, score in zip(pairs, scores, strict=True)
             if not (score > THRESHOLD if pair.label else score < THRESHOLD)
         ]
-        for scores in ([row.checked for row in found], [row.score for row in found])
+        for scores in ([row.checked for row in scored], [row.score for row in scored])
     )
     record_property("wrong", wrong)
     record_property("wrong_unchecked", wrong_unchecked)

@@ -64,8 +64,8 @@ def test_confusion_and_means(drawn: ParaphraseMetrics) -> None:
 
 
 def test_a_score_at_the_threshold_is_not_above_it() -> None:
-    found = ParaphraseMetrics.of([1, 0, 1], np.array([0.5, 0.2, 0.9]), ["a", "a", "b"])
-    assert found.confusion.tolist() == [[1, 0], [1, 1]]
+    metrics = ParaphraseMetrics.of([1, 0, 1], np.array([0.5, 0.2, 0.9]), ["a", "a", "b"])
+    assert metrics.confusion.tolist() == [[1, 0], [1, 1]]
 
 
 def test_intervals_hold_the_values_and_know_that_pairs_share_a_question(drawn: ParaphraseMetrics) -> None:
@@ -110,7 +110,7 @@ def test_the_untrained_encoder_has_the_papers_row_of_aquarat() -> None:
     from tqnet.paraphrase import ParaphraseScorer
 
     pairs = paraqd("aqua_test.jsonl")
-    scores = np.array([found.score for found in ParaphraseScorer("minilm", explain=False).score(pairs)])
+    scores = np.array([result.score for result in ParaphraseScorer("minilm", explain=False).score(pairs)])
     expected = [0.658, 0.502, 0.569, 0.784, 0.318, 0.453]
     assert row_of_the_paper(pairs, scores) == pytest.approx(expected, abs=6e-4)
 

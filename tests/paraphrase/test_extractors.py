@@ -13,7 +13,9 @@ from tqnet.paraphrase.spans import Covered, asked_question, outside_formulas, se
 from tqnet.paraphrase.units import REPLACEABLE, abbreviation, find_units, in_words, similar_units, size
 from tqnet.text.numbers import find_numbers
 
-SPANS = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 10)).map(lambda of: (of[0], of[0] + of[1])), max_size=8)
+SPANS = st.lists(
+    st.tuples(st.integers(0, 30), st.integers(0, 10)).map(lambda span: (span[0], span[0] + span[1])), max_size=8
+)
 
 
 @pytest.mark.parametrize(
@@ -125,8 +127,8 @@ def test_places_outside_of_formulas() -> None:
     ],
 )
 def test_units(text: str, units: str) -> None:
-    found = find_units(text, find_numbers(text))
-    assert ", ".join(f"{text[unit.start : unit.end]}={unit.name}" for unit in found) == units
+    spans = find_units(text, find_numbers(text))
+    assert ", ".join(f"{text[unit.start : unit.end]}={unit.name}" for unit in spans) == units
 
 
 def test_a_unit_knows_its_number() -> None:

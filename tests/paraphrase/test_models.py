@@ -43,17 +43,17 @@ def test_texts_of_a_model(folders: dict[str, str], kind: str) -> None:
     model = Seq2Seq.from_pretrained(folders[kind], "cpu", batch_size=2)
     assert model.is_rewriter == (kind == "rewriter")
     assert model.most_tokens == 32
-    (likeliest, *_), found = model.best(TEXTS, beams=3), model.diverse(TEXTS, 3, 50.0)
+    (likeliest, *_), sampled = model.best(TEXTS, beams=3), model.diverse(TEXTS, 3, 50.0)
     assert len(likeliest) == 1
-    assert [len(of) for of in found] == [3] * len(TEXTS)
-    assert all(len(set(of)) > 1 for of in found)
-    assert found == model.diverse(TEXTS, 3, 50.0)
+    assert [len(candidates) for candidates in sampled] == [3] * len(TEXTS)
+    assert all(len(set(candidates)) > 1 for candidates in sampled)
+    assert sampled == model.diverse(TEXTS, 3, 50.0)
     alone = Seq2Seq.from_pretrained(folders[kind], "cpu", batch_size=1)
-    for of, likewise in zip(found, alone.diverse(TEXTS, 3, 50.0), strict=True):
+    for candidates, likewise in zip(sampled, alone.diverse(TEXTS, 3, 50.0), strict=True):
         # A batch cuts texts that do not end by its longest.
-        for text, other in zip(of, likewise, strict=True):
-            length = min(len(text.split()), len(other.split()))
-            assert text.split()[: length - 1] == other.split()[: length - 1]
+        for text, same_text in zip(candidates, likewise, strict=True):
+            length = min(len(text.split()), len(same_text.split()))
+            assert text.split()[: length - 1] == same_text.split()[: length - 1]
     assert model.diverse([]) == []
     assert model.diverse(["tom " * 40, "tom"])[0] == []
     assert model.diverse(["tom " * 40, "tom"])[1]
@@ -144,8 +144,8 @@ def test_a_rewriter_writes_what_it_learnt(make: Callable[..., Rewriter], tmp_pat
     model = Seq2Seq.from_pretrained(str(tmp_path), "cpu")
     assert model.is_rewriter
     assert model.best(texts) == [[text] for text in texts]
-    found = model.diverse(texts, 2, 0.1)
-    assert [of[0] for of in found] == texts
+    rewrites = model.diverse(texts, 2, 0.1)
+    assert [candidates[0] for candidates in rewrites] == texts
 
 
 def test_a_rewriter_starts_from_its_encoder() -> None:
@@ -154,9 +154,9 @@ def test_a_rewriter_starts_from_its_encoder() -> None:
     encoder = BertModel(shape, add_pooling_layer=False)
     model = rewriter_from_encoder(encoder, tokenizer, 2).model
     taken = [encoder.encoder.layer[place] for place in (0, 2)]
-    for layer, of in zip(model.decoder.bert.encoder.layer, taken, strict=True):
-        assert torch.equal(layer.output.dense.weight, of.output.dense.weight)
-        assert torch.equal(layer.crossattention.self.key.weight, of.attention.self.key.weight)
+    for layer, source in zip(model.decoder.bert.encoder.layer, taken, strict=True):
+        assert torch.equal(layer.output.dense.weight, source.output.dense.weight)
+        assert torch.equal(layer.crossattention.self.key.weight, source.attention.self.key.weight)
     words = model.decoder.get_output_embeddings().weight
     assert torch.equal(words, encoder.get_input_embeddings().weight)
     assert words.data_ptr() == model.decoder.get_input_embeddings().weight.data_ptr()
@@ -225,21 +225,21 @@ def masked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_guesses_of_each_gap(masked: Path) -> None:
     model = load_masked_lm(str(masked), CPU)
     assert model.gap == "[MASK]"
-    found = model(["Ann has [MASK] red [MASK].", "No gap.", "[MASK]?"])
-    assert [len(of) for of in found] == [2, 0, 1]
-    for words, probability in (guesses for of in found for guesses in of):
+    by_text = model(["Ann has [MASK] red [MASK].", "No gap.", "[MASK]?"])
+    assert [len(gaps) for gaps in by_text] == [2, 0, 1]
+    for words, probability in (guesses for gaps in by_text for guesses in gaps):
         assert len(words) == len(set(words)) == len(probability)
         assert all(word.isalnum() for word in words)
         assert probability.sum() == pytest.approx(1)
         assert (probability[:-1] >= probability[1:]).all()
     alone = model(["[MASK]?"])[0][0]
-    assert alone.words == found[2][0].words
-    assert alone.probability == pytest.approx(found[2][0].probability, abs=1e-5)
+    assert alone.words == by_text[2][0].words
+    assert alone.probability == pytest.approx(by_text[2][0].probability, abs=1e-5)
 
 
 def test_a_long_text_is_cut(masked: Path) -> None:
-    (found,) = load_masked_lm(str(masked), CPU)(["Ann has " * 20 + "[MASK]"])
-    assert found == []
+    (guesses,) = load_masked_lm(str(masked), CPU)(["Ann has " * 20 + "[MASK]"])
+    assert guesses == []
 
 
 def test_a_model_without_a_head_is_refused(masked: Path, tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def test_heavy_words_are_replaced_by_any(parse: Parser) -> None:
     for new in results(operator, parse, "The cat sat on $x^2$"):
         before, after = ["The", "cat", "sat", "on"], new.removesuffix(" $x^2$").split()
         assert len(before) == len(after)
-        assert sum(old != other for old, other in zip(before, after, strict=True)) == 1
+        assert sum(old != word for old, word in zip(before, after, strict=True)) == 1
         assert after[0] == "The"  # it weighs least
     with pytest.raises(ValueError, match="empty vocabulary"):
         WordWeights.fit(["1 2 3"])

@@ -108,9 +108,9 @@ def test_a_run_after_another(path: Path) -> None:
 def test_the_farthest_comes_first() -> None:
     text = "Tom ran home."
     candidates = ["Tom ran.", "Tom  ran home.", "He went back to where he lives.", "Tom ran.", " ?", "", "Tom ran off."]
-    found = farthest_first(text, candidates)
-    assert found == ["He went back to where he lives.", "Tom ran.", "Tom ran off."]
-    distances = [levenshtein(text, candidate) for candidate in found]
+    ordered = farthest_first(text, candidates)
+    assert ordered == ["He went back to where he lives.", "Tom ran.", "Tom ran off."]
+    distances = [levenshtein(text, candidate) for candidate in ordered]
     assert distances == sorted(distances, reverse=True)
     assert farthest_first(text, [text]) == []
 

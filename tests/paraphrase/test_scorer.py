@@ -61,9 +61,9 @@ def test_scores_are_the_cosines_of_the_encoders_vectors(tiny_model: TQNetModel) 
     texts = [text for pair in PAIRS for text in pair]
     vectors = tiny_model.encode(texts, normalize=True)
     scores = ParaphraseScorer(tiny_model, explain=False, precision="fp32").score(PAIRS)
-    assert [found.score for found in scores] == pytest.approx((vectors[::2] * vectors[1::2]).sum(1), abs=1e-5)
+    assert [row.score for row in scores] == pytest.approx((vectors[::2] * vectors[1::2]).sum(1), abs=1e-5)
     assert scores[1].score == pytest.approx(1.0)
-    assert all(found.differences is None and not found.explanation for found in scores)
+    assert all(row.differences is None and not row.explanation for row in scores)
     assert scores[0].to_dict().keys() == {"original", "paraphrase", "score"}
     assert ParaphraseScorer(tiny_model, explain=False).score([]) == []
 
@@ -85,13 +85,13 @@ def test_every_text_has_a_score(explain: bool, tiny_model: TQNetModel) -> None:
     """With itself, with a usual text, and with the next odd one."""
     texts = list(ODD.values())
     pairs = [pair for at, text in enumerate(texts) for pair in ((text, text), (text, WALK), (WALK, texts[at - 1]))]
-    found = ParaphraseScorer(tiny_model, explain=explain, precision="fp32").score(pairs)
-    assert [(row.original, row.paraphrase) for row in found] == pairs
-    assert all(math.isfinite(row.score) and -1 <= row.score <= 1 for row in found)
-    assert [row.score for row in found[::3]] == pytest.approx([1.0] * len(texts))
+    scores = ParaphraseScorer(tiny_model, explain=explain, precision="fp32").score(pairs)
+    assert [(row.original, row.paraphrase) for row in scores] == pairs
+    assert all(math.isfinite(row.score) and -1 <= row.score <= 1 for row in scores)
+    assert [row.score for row in scores[::3]] == pytest.approx([1.0] * len(texts))
     if explain:
-        assert all(row.differences == () for row in found[::3])
-        assert json.dumps([row.to_dict() for row in found])
+        assert all(row.differences == () for row in scores[::3])
+        assert json.dumps([row.to_dict() for row in scores])
 
 
 @pytest.mark.parametrize(
@@ -125,10 +125,10 @@ def test_the_command(tiny_model: TQNetModel, tmp_path: Path, capsys: pytest.Capt
     records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [record["id"] for record in records] == list(ODD)
     assert main([*call, "Why?", "\udce9"]) == 2  # a byte that is not UTF-8
-    said = capsys.readouterr().err
-    assert said.startswith("tqnet: error: ")
-    assert "holds a lone surrogate, which is not valid Unicode" in said
-    assert said.count("\n") == 1
+    error = capsys.readouterr().err
+    assert error.startswith("tqnet: error: ")
+    assert "holds a lone surrogate, which is not valid Unicode" in error
+    assert error.count("\n") == 1
 
 
 @needs_extra
@@ -154,10 +154,10 @@ def test_the_command(tiny_model: TQNetModel, tmp_path: Path, capsys: pytest.Capt
 def test_an_explanation_stands_beside_the_score(
     original: str, paraphrase: str, explanation: str, tiny_model: TQNetModel
 ) -> None:
-    (found,) = ParaphraseScorer(tiny_model).score([(original, paraphrase)])
-    assert found.explanation == explanation
-    assert found.checked == (-1 if explanation else found.score)
-    assert len(found.to_dict()["differences"]) == bool(explanation)
+    (row,) = ParaphraseScorer(tiny_model).score([(original, paraphrase)])
+    assert row.explanation == explanation
+    assert row.checked == (-1 if explanation else row.score)
+    assert len(row.to_dict()["differences"]) == bool(explanation)
 
 
 @needs_extra

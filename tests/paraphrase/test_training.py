@@ -61,7 +61,9 @@ def load(draws: Draws, build_tiny: Callable[..., TQNetModel]) -> Callable[..., l
 
 def equal(first: Batch, second: Batch) -> bool:
     return torch.equal(first.index, second.index) and all(
-        torch.equal(one[name], two[name]) for one, two in zip(first.views, second.views, strict=True) for name in one
+        torch.equal(left[name], right[name])
+        for left, right in zip(first.views, second.views, strict=True)
+        for name in left
     )
 
 
@@ -69,10 +71,10 @@ def test_every_epoch_draws_anew_and_the_same_again(draws: Draws) -> None:
     drawn = [[draws(epoch, row) for row in range(len(draws))] for epoch in range(6)]
     assert drawn == [[draws(epoch, row) for row in range(len(draws))] for epoch in range(6)]
     for row, text in enumerate(TEXTS):
-        own = [epoch[row] for epoch in drawn]
-        assert {texts[0] for texts in own} == {text}
-        assert len({texts[2] for texts in own}) > 2
-        assert text not in {texts[2] for texts in own}
+        row_draws = [epoch[row] for epoch in drawn]
+        assert {texts[0] for texts in row_draws} == {text}
+        assert len({texts[2] for texts in row_draws}) > 2
+        assert text not in {texts[2] for texts in row_draws}
 
 
 def _rows(batch: Batch) -> Any:
@@ -153,8 +155,8 @@ class Constant:
 def test_refills_do_not_depend_on_their_neighbours(parse: Parser, monkeypatch: pytest.MonkeyPatch) -> None:
     problems = parse.parse(TEXTS)
     made = dict(refilled(problems, Constant(), 0.3, 3, 0, False))  # type: ignore[arg-type]
-    assert {len(of) for of in made.values()} == {3}
-    assert all(len(set(of)) > 1 and text not in of for text, of in made.items())
+    assert {len(texts) for texts in made.values()} == {3}
+    assert all(len(set(texts)) > 1 and text not in texts for text, texts in made.items())
     monkeypatch.setattr("tqnet.paraphrase.precompute._FILLED", 1)
     assert dict(refilled(problems, Constant(), 0.3, 3, 0, False)) == made  # type: ignore[arg-type]
 
@@ -209,13 +211,13 @@ def test_contrast_of_triplets_and_of_pairs() -> None:
 
 def test_contrast_of_pairs_that_are_labelled_negative() -> None:
     pairs, content, valid = unit(3, 2, 8), torch.arange(3), torch.tensor([True, False, True])
-    anchor, other = pairs.unbind(1)
-    positive = torch.stack([other[0], anchor[1], other[2]])
-    negative = torch.stack([anchor[1], other[1], anchor[0]])
+    anchor, partner = pairs.unbind(1)
+    positive = torch.stack([partner[0], anchor[1], partner[2]])
+    negative = torch.stack([anchor[1], partner[1], anchor[0]])
     loss, _ = contrast(pairs, content, valid, ParaphraseConfig(method="uda", pseudo=True, margin=0.7))
     assert torch.equal(loss, cosine_triplet(anchor, positive, negative, 0.7))
     loss, _ = contrast(pairs, content, valid, ParaphraseConfig(method="uda", pseudo=True, objective="mnr"))
-    assert torch.equal(loss, in_batch_infonce(anchor, torch.cat([positive, other[1:2]]), 0.05)[0])
+    assert torch.equal(loss, in_batch_infonce(anchor, torch.cat([positive, partner[1:2]]), 0.05)[0])
 
 
 def test_validation_sees_what_evaluation_sees(tiny_model: TQNetModel, tmp_path: Path) -> None:
@@ -226,12 +228,12 @@ def test_validation_sees_what_evaluation_sees(tiny_model: TQNetModel, tmp_path: 
         ("<p>Tom has <b>5</b> pens.</p>", "Tom has<br>pens.", 0),
     ]
     pairs = [ParaphrasePair(original, text, label, str(at)) for at, (original, text, label) in enumerate(rows)]
-    scores = [one.score for one in ParaphraseScorer(tiny_model, explain=False, precision="fp32").score(pairs)]
-    found = ValidationSeparation(tiny_model, pairs, "fp32")()
-    assert next(iter(found)) == "valid/separation"
-    assert found["valid/separation"] == pytest.approx(found["valid/positive"] - found["valid/negative"])
-    assert found["valid/positive"] == pytest.approx((scores[0] + scores[1]) / 2, abs=1e-6)
-    assert found["valid/negative"] == pytest.approx(scores[2], abs=1e-6)
+    scores = [result.score for result in ParaphraseScorer(tiny_model, explain=False, precision="fp32").score(pairs)]
+    metrics = ValidationSeparation(tiny_model, pairs, "fp32")()
+    assert next(iter(metrics)) == "valid/separation"
+    assert metrics["valid/separation"] == pytest.approx(metrics["valid/positive"] - metrics["valid/negative"])
+    assert metrics["valid/positive"] == pytest.approx((scores[0] + scores[1]) / 2, abs=1e-6)
+    assert metrics["valid/negative"] == pytest.approx(scores[2], abs=1e-6)
     plain = tiny_model.encode(as_questions(["Tom has 5 pens.", "Tom has five pens."]), device="cpu", normalize=True)
     assert scores[0] == pytest.approx(float(plain[0] @ plain[1]), abs=1e-5)
     file = tmp_path / "pairs.jsonl"

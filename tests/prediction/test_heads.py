@@ -24,10 +24,10 @@ def questions(count: int, seed: int, several: bool) -> Examples:
     """Vectors and words that say, not always, which of ``PATHS`` a question has."""
     rng = np.random.default_rng(seed)
     centres = np.random.default_rng(99).normal(size=(len(PATHS), 12))
-    own = [rng.choice(len(PATHS), size=rng.integers(1, 4) if several else 1, replace=False) for _ in range(count)]
-    vectors = np.stack([centres[chosen].mean(axis=0) for chosen in own]) + rng.normal(size=(count, 12))
-    texts = [" ".join(f"word{'abcdef'[i]}" for i in chosen if rng.random() < 0.5) + " find" for chosen in own]
-    return Examples(vectors, texts, [tuple(PATHS[i] for i in chosen) for chosen in own])
+    choices = [rng.choice(len(PATHS), size=rng.integers(1, 4) if several else 1, replace=False) for _ in range(count)]
+    vectors = np.stack([centres[chosen].mean(axis=0) for chosen in choices]) + rng.normal(size=(count, 12))
+    texts = [" ".join(f"word{'abcdef'[i]}" for i in chosen if rng.random() < 0.5) + " find" for chosen in choices]
+    return Examples(vectors, texts, [tuple(PATHS[i] for i in chosen) for chosen in choices])
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["one", "several"])
@@ -84,12 +84,12 @@ def test_a_branch_of_questions_without_words(several: bool) -> None:
     names = ("x", "x", "x", "y", "y", "z")
     known = [(("A",),)] * 6 + [(("B", name), ("A",)) if several else (("B", name),) for name in names]
     texts = ["find it"] * 6 + [""] * 6
-    own = Examples(np.zeros((12, 1)), texts, known)
-    head = fit_knowledge_head(own, own, words_only=True)
+    examples = Examples(np.zeros((12, 1)), texts, known)
+    head = fit_knowledge_head(examples, examples, words_only=True)
     below = [head.tree.index["B", name] for name in "xyz"]
     assert (np.diff(head.branches.bias[below]) < 0).all()
     assert head.branches.weight[:, below].nnz == 0
-    assert np.isfinite(head.predict(own.vectors, [""] * 12)).all()
+    assert np.isfinite(head.predict(examples.vectors, [""] * 12)).all()
 
 
 def test_paths_of_different_length() -> None:
@@ -125,7 +125,7 @@ def test_calibration_beats_what_was_there_before() -> None:
     opinions, classes = overconfident(600, 0)
     calibration = calibrated(tree, opinions, ["abcd"[i] for i in classes])
     opinions, classes = overconfident(4000, 1)
-    after, before = (one.chance(opinions, tree.families, False) for one in (calibration, as_it_was))
+    after, before = (model.chance(opinions, tree.families, False) for model in (calibration, as_it_was))
     rows = np.arange(len(classes))
     assert -np.log(after[rows, classes]).mean() < -np.log(before[rows, classes]).mean() - 0.2
     hits = after.argmax(axis=1) == classes
@@ -175,11 +175,11 @@ def rated(count: int, seed: int) -> Examples:
 def test_intervals_hold_as_often_as_they_say(coverage: float) -> None:
     head = fit_difficulty_head(rated(300, 0), rated(400, 1))
     asked = rated(4000, 2)
-    found = head.predict(asked.vectors, asked.texts, coverage)
-    held = (asked.labels >= found.low) & (asked.labels <= found.high)
+    predicted = head.predict(asked.vectors, asked.texts, coverage)
+    held = (asked.labels >= predicted.low) & (asked.labels <= predicted.high)
     assert abs(held.mean() - coverage) < 0.05
-    assert (found.low <= found.value).all()
-    assert (found.value <= found.high).all()
+    assert (predicted.low <= predicted.value).all()
+    assert (predicted.value <= predicted.high).all()
     assert json.dumps(head.state()[0])
 
 
@@ -199,16 +199,16 @@ def test_an_interval_may_leave_what_train_has() -> None:
     train, valid, asked = rated(300, 0), rated(400, 1), rated(2000, 2)
     kept = np.flatnonzero(np.abs(train.labels - 5) < 1)
     narrow = Examples(train.vectors[kept], ["find"] * len(kept), train.labels[kept], [str(i) for i in kept])
-    found = fit_difficulty_head(narrow, valid).predict(asked.vectors, asked.texts, 0.9)
-    held = (asked.labels >= found.low) & (asked.labels <= found.high)
+    predicted = fit_difficulty_head(narrow, valid).predict(asked.vectors, asked.texts, 0.9)
+    held = (asked.labels >= predicted.low) & (asked.labels <= predicted.high)
     assert abs(held.mean() - 0.9) < 0.05
 
 
 def test_a_small_valid_knows_no_interval(tmp_path: Path) -> None:
     head = fit_difficulty_head(rated(100, 0), rated(6, 1))
-    found = head.predict(rated(3, 2).vectors, ["find"] * 3, 0.9)
-    assert np.isinf(found.low).all()
-    assert np.isinf(found.high).all()
+    predicted = head.predict(rated(3, 2).vectors, ["find"] * 3, 0.9)
+    assert np.isinf(predicted.low).all()
+    assert np.isinf(predicted.high).all()
     assert "3 groups of valid are enough for 75 % at most" in head.why_no_interval(0.9)
     assert head.why_no_interval(0.75) == ""
     Heads("there", "f" * 16, None, head).save(tmp_path / "heads")

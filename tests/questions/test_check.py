@@ -80,22 +80,25 @@ def test_duplicates(write: Write, figure: Figure) -> None:
         _question("no figure", "one two", split="test"),
         _question("options", "one two", split="test", options=["3"]),
     )
-    found = check_bank(file).duplicates
-    assert (found.within_splits, found.across_splits) == (1, 1)
-    assert found.examples == [("a", "b"), ("a", "c")]
+    duplicates = check_bank(file).duplicates
+    assert (duplicates.within_splits, duplicates.across_splits) == (1, 1)
+    assert duplicates.examples == [("a", "b"), ("a", "c")]
     # Without a look into the files, only the same path is the same figure.
     assert check_bank(file, images=False).duplicates.examples == [("a", "c")]
 
 
 def test_doubles_between_train_and_what_is_measured(write: Write, figure: Figure) -> None:
-    one, other = "How long is the side $AB$ of 12 squares?", "A farmer has some sheep, and sells every third."
+    first_stem, second_stem = (
+        "How long is the side $AB$ of 12 squares?",
+        "A farmer has some sheep, and sells every third.",
+    )
     file = write(
-        _question("a", one, split="train"),
-        _question("b", other, split="train", images=[figure("1.png")]),
-        _question("c", one, split="test"),
-        _question("d", one.replace("12", "7"), split="valid"),
+        _question("a", first_stem, split="train"),
+        _question("b", second_stem, split="train", images=[figure("1.png")]),
+        _question("c", first_stem, split="test"),
+        _question("d", first_stem.replace("12", "7"), split="valid"),
         _question("e", "What is drawn here?", split="test", images=[figure("copy.png")]),
-        _question("f", other, split="test", images=[figure("2.png", 200)]),
+        _question("f", second_stem, split="test", images=[figure("2.png", 200)]),
     )
     report = check_bank(file)
     assert report.overlap is not None

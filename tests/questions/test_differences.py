@@ -18,9 +18,11 @@ STATED = "A committee is chosen at random from 14 engineers. Let S be the event 
 
 
 def same(first: str, second: str) -> bool:
-    one, other = (says_the_same(Question("a", a), Question("b", b)) for a, b in ((first, second), (second, first)))
-    assert one == other
-    return one
+    forwards, backwards = (
+        says_the_same(Question("a", a), Question("b", b)) for a, b in ((first, second), (second, first))
+    )
+    assert forwards == backwards
+    return forwards
 
 
 @pytest.mark.parametrize(
@@ -65,7 +67,9 @@ def test_what_tells(first: str, second: str) -> None:
 
 
 def test_options_in_any_order() -> None:
-    a, b, c = (Question(name, "Which?", options=tuple(of)) for name, of in (("a", "xy"), ("b", "yx"), ("c", "xz")))
+    a, b, c = (
+        Question(name, "Which?", options=tuple(options)) for name, options in (("a", "xy"), ("b", "yx"), ("c", "xz"))
+    )
     assert says_the_same(a, b)
     assert not says_the_same(a, c)
 

@@ -129,10 +129,10 @@ def literal(first: Paths, second: Paths, depth: int) -> int:
     if not first or not second:
         return depth + 2
     shared = 0
-    for one in first:
-        for other in second:
-            for level in range(1, min(len(one), len(other)) + 1):
-                if one[:level] == other[:level]:
+    for first_path in first:
+        for second_path in second:
+            for level in range(1, min(len(first_path), len(second_path)) + 1):
+                if first_path[:level] == second_path[:level]:
                     shared = max(shared, level)
     return depth - shared + 1
 
@@ -143,8 +143,8 @@ def test_eq_1_over_all_pairs_of_paths(knowledge: list[Paths]) -> None:
     depth = max((len(path) for paths in knowledge for path in paths), default=0)
     assert distance.depth == depth
     everyone = np.arange(len(knowledge))
-    found = distance(everyone, everyone)
-    assert found.tolist() == [[literal(a, b, depth) for b in knowledge] for a in knowledge]
+    distances = distance(everyone, everyone)
+    assert distances.tolist() == [[literal(a, b, depth) for b in knowledge] for a in knowledge]
 
 
 def test_the_example_of_the_paper() -> None:

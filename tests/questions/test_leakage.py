@@ -63,13 +63,13 @@ def _kind(*questions: Question) -> str | None:
 def test_the_same_text_is_exact_whatever_its_white_space() -> None:
     spaced = TRAIN.replace(" cm", "\u00a0 cm\n")
     assert spaced != TRAIN
-    found = _find(_train(), _test(spaced), _test(spaced, "valid", id="valid"))
-    assert [(d.row, d.split, d.kind, d.id, d.twin) for d in found.doubles] == [
+    report = _find(_train(), _test(spaced), _test(spaced, "valid", id="valid"))
+    assert [(d.row, d.split, d.kind, d.id, d.twin) for d in report.doubles] == [
         (1, "test", "exact", "test", "train"),
         (2, "valid", "exact", "valid", "train"),
     ]
-    assert found.counts("test") == {"exact": 1, "near": 0, "figure": 0}
-    assert found.clean.tolist() == [0]
+    assert report.counts("test") == {"exact": 1, "near": 0, "figure": 0}
+    assert report.clean.tolist() == [0]
 
 
 @pytest.mark.parametrize(
@@ -88,9 +88,9 @@ def test_numbers_do_not_count_but_some_words_do(changes: dict[str, str], kind: s
 
 
 def test_options_are_part_of_the_text() -> None:
-    own, others = ("a square", "a circle"), ("a kite and two of its diagonals", "half of a long rectangle")
-    assert _kind(_train(options=own), _test(options=own)) == "exact"
-    assert _kind(_train(options=own), _test(options=others)) is None
+    options, others = ("a square", "a circle"), ("a kite and two of its diagonals", "half of a long rectangle")
+    assert _kind(_train(options=options), _test(options=options)) == "exact"
+    assert _kind(_train(options=options), _test(options=others)) is None
 
 
 def test_the_threshold_is_the_jaccard_similarity_of_shingles() -> None:
@@ -109,16 +109,16 @@ def test_one_text_below_different_figures_is_no_double(draw) -> None:
 
 
 def test_a_copy_of_the_figure_is_the_figure(draw) -> None:
-    one, copy = draw("1.png", TRIANGLE), draw("copy.bmp", TRIANGLE)
-    assert _kind(_train(images=[one]), _test(images=[copy])) == "exact"
-    assert _kind(_train(images=[one]), _test("What do you see?", images=[copy])) == "figure"
-    assert _kind(_train(images=[one]), _test(TRAIN.replace("9", "10"), images=[copy])) == "near"
+    original, copy = draw("1.png", TRIANGLE), draw("copy.bmp", TRIANGLE)
+    assert _kind(_train(images=[original]), _test(images=[copy])) == "exact"
+    assert _kind(_train(images=[original]), _test("What do you see?", images=[copy])) == "figure"
+    assert _kind(_train(images=[original]), _test(TRAIN.replace("9", "10"), images=[copy])) == "near"
 
 
 def test_a_figure_of_another_size_is_near(draw) -> None:
-    one, smaller = draw("1.png", TRIANGLE), draw("smaller.png", TRIANGLE, size=110)
-    assert _kind(_train(images=[one]), _test(images=[smaller])) == "near"
-    assert _kind(_train(images=[one]), _test("What do you see?", images=[smaller])) == "figure"
+    original, smaller = draw("1.png", TRIANGLE), draw("smaller.png", TRIANGLE, size=110)
+    assert _kind(_train(images=[original]), _test(images=[smaller])) == "near"
+    assert _kind(_train(images=[original]), _test("What do you see?", images=[smaller])) == "figure"
 
 
 def test_all_figures_have_to_agree_for_a_near_text(draw) -> None:
@@ -146,22 +146,22 @@ def test_a_figure_that_cannot_be_read_is_itself_alone(tmp_path: Path) -> None:
 def test_the_surest_twin_counts(draw) -> None:
     figure = draw("1.png", TRIANGLE)
     near, exact = TRAIN.replace("9", "8"), TRAIN
-    found = _find(
+    report = _find(
         _train(id="figure", stem="What do you see?", images=[figure]),
         _train(id="near", stem=near, images=[figure]),
         _test(id="a", images=[figure]),
         _train(id="exact", stem=exact, images=[figure]),
         _test(id="b", stem=TRAIN.replace("9", "7"), images=[figure]),
     )
-    assert [(d.id, d.kind, d.twin) for d in found.doubles] == [("a", "exact", "exact"), ("b", "near", "near")]
-    assert found.clean.tolist() == [0, 1, 3]
+    assert [(d.id, d.kind, d.twin) for d in report.doubles] == [("a", "exact", "exact"), ("b", "near", "near")]
+    assert report.clean.tolist() == [0, 1, 3]
 
 
 def test_only_train_is_compared_with() -> None:
     assert not _find(_test(id="a"), _test(id="b"), _test(id="c", split="valid")).doubles
     assert not _find(_train(id="a"), _train(id="b")).doubles
-    found = _find(_train(), Question(id="without a split", stem=TRAIN), _test())
-    assert [d.id for d in found.doubles] == ["test"]
+    report = _find(_train(), Question(id="without a split", stem=TRAIN), _test())
+    assert [d.id for d in report.doubles] == ["test"]
 
 
 ROPE = "A rope of 12 m is cut into pieces of 3 m each, and every piece is sold for 4 euros. What do all pieces bring?"
@@ -192,8 +192,8 @@ def bank(tmp_path: Path) -> str:
 
 def test_originals_are_found_but_for_spacing_and_numbers(bank: str, pairs: str) -> None:
     """And no paraphrases: a question that only stands there as one is another question."""
-    found = rows_held_out(QuestionBank.load(bank), [pairs])
-    assert found.tolist() == [0, 1, 2]
+    held_out = rows_held_out(QuestionBank.load(bank), [pairs])
+    assert held_out.tolist() == [0, 1, 2]
     assert rows_held_out(QuestionBank.load(bank), []).tolist() == []
     assert rows_held_out(QuestionBank.load(bank).select(np.array([], dtype=int)), [pairs]).tolist() == []
 
@@ -244,8 +244,8 @@ def test_jaccard_is_that_of_the_runs_of_three_tokens() -> None:
     assert sets.sizes.tolist() == [len(runs(text)) for text in texts]
     for i, first in enumerate(texts):
         for j, second in enumerate(texts):
-            one, other = runs(first), runs(second)
-            similarity = len(one & other) / len(one | other)
+            first_runs, second_runs = runs(first), runs(second)
+            similarity = len(first_runs & second_runs) / len(first_runs | second_runs)
             assert sets.jaccard(i, j) == sets.jaccards(np.array([[i, 0], [j, 0]]))[0] == similarity
 
 

@@ -84,12 +84,12 @@ def test_a_part_of_a_relation(
     """Numbered as the part of the bank is; who has lost all relatives has none."""
     bank = _bank(*groups)
     file = _pairs(tmp_path_factory.mktemp("pairs"), *(_pair(str(b), str(a), s) for (a, b), s in scores.items()))
-    for whole in (Similarity.from_groups(bank), Similarity.from_pairs(file, bank)):
-        matrix = whole.matrix(chosen)
+    for similarity in (Similarity.from_groups(bank), Similarity.from_pairs(file, bank)):
+        matrix = similarity.matrix(chosen)
         related = {(i, j) for i in range(len(chosen)) for j in range(len(chosen)) if matrix[i, j]}
-        part = whole.select(np.array(chosen, dtype=int))
+        part = similarity.select(np.array(chosen, dtype=int))
         _check_agreement(part, related)
-        assert part.labelled.tolist() == [bool(whole.labelled[i]) for i in chosen]
+        assert part.labelled.tolist() == [bool(similarity.labelled[i]) for i in chosen]
     by_group = Similarity.from_groups(bank).select(chosen)
     assert by_group.has_similar.tolist() == Similarity.from_groups(bank.select(chosen)).has_similar.tolist()
 

@@ -148,11 +148,11 @@ def test_parquet_columns_beyond_json(column: pa.Array, expected: str, tmp_path: 
     file = tmp_path / "questions.parquet"
     pq.write_table(pa.table({"id": ["a"], "stem": ["x"], "note": column}), file)
     data, faults = open_table(file)
-    said = [fault.message for fault in faults if fault.field.startswith("note")] or [
+    notes = [fault.message for fault in faults if fault.field.startswith("note")] or [
         json.loads(extras)["note"] for extras in _column(data, "extras")
     ]
-    assert len(said) == 1
-    assert expected in said[0]
+    assert len(notes) == 1
+    assert expected in notes[0]
 
 
 def test_parquet_columns_of_one_name(tmp_path: Path) -> None:

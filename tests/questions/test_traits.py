@@ -25,9 +25,9 @@ OTHER_DEGREE = (
 
 
 def features(a: str | Question, b: str | Question) -> dict[str, float]:
-    one, other = (traits(Question("q", of) if isinstance(of, str) else of) for of in (a, b))
-    assert np.array_equal(compare(one, other), compare(other, one))
-    return dict(zip(FEATURES, compare(one, other).tolist(), strict=True))
+    first, second = (traits(Question("q", question) if isinstance(question, str) else question) for question in (a, b))
+    assert np.array_equal(compare(first, second), compare(second, first))
+    return dict(zip(FEATURES, compare(first, second).tolist(), strict=True))
 
 
 def numbers(text: str) -> Counter[str]:
@@ -44,8 +44,8 @@ def test_table_3() -> None:
 
 
 def test_spelling_is_no_difference() -> None:
-    found = features(r"Find $\dfrac12 x^2$", r"find  \( \frac{1}{2}x^{2} \)")
-    assert found["same text"] == found["same formulas"] == found["shared runs"] == 1
+    values = features(r"Find $\dfrac12 x^2$", r"find  \( \frac{1}{2}x^{2} \)")
+    assert values["same text"] == values["same formulas"] == values["shared runs"] == 1
 
 
 def test_numbers() -> None:
@@ -70,10 +70,10 @@ def test_what_is_asked() -> None:
 
 
 def test_options_and_figures(draw_figure) -> None:
-    one, other = draw_figure(1), draw_figure(2)
-    a = Question("a", "Find $x$.", options=("$1$", "$2$"), images=(one,))
-    b = Question("b", "Find $x$.", options=("$2$", "$1$"), images=(one,))
-    c = Question("c", "Find $x$.", options=("$2$", "$3$"), images=(other,))
+    figure, other_figure = draw_figure(1), draw_figure(2)
+    a = Question("a", "Find $x$.", options=("$1$", "$2$"), images=(figure,))
+    b = Question("b", "Find $x$.", options=("$2$", "$1$"), images=(figure,))
+    c = Question("c", "Find $x$.", options=("$2$", "$3$"), images=(other_figure,))
     assert [features(a, b)[name] for name in ("same options", "same figures", "other figures")] == [1, 1, 0]
     assert [features(a, c)[name] for name in ("same options", "same figures", "other figures")] == [0, 0, 1]
     assert features("a", "b")["same figures"] == features("a", "b")["other figures"] == 0

@@ -55,7 +55,7 @@ def test_errors_of_a_recipe_name_its_settings(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("TQNET_DEBUG", raising=False)
-    for error, code, said in (
+    for error, code, message in (
         (ConfigError("queue: too large"), 2, "error: queue: too large"),
         (NonFiniteLossError("step 3: the loss"), 1, "error: step 3: the loss"),
         (torch.OutOfMemoryError("on the card"), 1, "error: out of memory: lower run.batch_size, model.max_length"),
@@ -65,7 +65,7 @@ def test_errors_of_a_recipe_name_its_settings(
             raise error
         assert caught.value.code == code
         written = capsys.readouterr().err
-        assert written.startswith(said)
+        assert written.startswith(message)
         assert written.count("\n") == 1
 
 
@@ -239,8 +239,8 @@ def test_no_leak(
     The last weights count: which state is *kept* is chosen by the groups of ``valid``, by design.
     """
     settings = [*settings, "run.max_steps=2", "run.eval_every=2"]
-    other = copy_bank(lambda number, record: scramble(number, record, splits))
-    first, second = train(name, *settings, out="first"), train(name, *settings, f"data.bank={other}", out="second")
+    scrambled = copy_bank(lambda number, record: scramble(number, record, splits))
+    first, second = train(name, *settings, out="first"), train(name, *settings, f"data.bank={scrambled}", out="second")
     assert first.same_weights(second)
 
 
@@ -271,11 +271,11 @@ def test_no_leak_of_texts(train: Callable[..., Any], copy_bank: Callable[..., Pa
     def rewrite(number: int, record: dict[str, Any]) -> dict[str, Any]:
         return record if record["split"] == "train" else record | {"stem": f"Quite another question {number}."}
 
-    other = copy_bank(rewrite)
+    rewritten = copy_bank(rewrite)
     settings = ["run.max_steps=3"]
     first = train("pretrain.mlm", *settings, out="first")
-    assert first.same_weights(train("pretrain.mlm", *settings, f"data.bank={other}", out="second"))
-    told = [*settings, f"data.bank={other}", "data.transductive=true"]
+    assert first.same_weights(train("pretrain.mlm", *settings, f"data.bank={rewritten}", out="second"))
+    told = [*settings, f"data.bank={rewritten}", "data.transductive=true"]
     third = train("pretrain.mlm", *told, out="third")
     assert not first.same_weights(third)
     last = train("finetune.similar", f"model.start={third.out / 'model'}", "run.max_steps=2", out="last")
@@ -290,7 +290,7 @@ def test_pairs_of_a_whole_bank_serve_its_splits(train: Callable[..., Any], small
         if group:
             by_group.setdefault(group, []).append(name)
     pairs = tmp_path / "pairs.jsonl"
-    rows = [{"a": a, "b": b, "similar": 1} for of in by_group.values() for a in of for b in of if a < b]
+    rows = [{"a": a, "b": b, "similar": 1} for names in by_group.values() for a in names for b in names if a < b]
     pairs.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
     data = DataConfig(bank=str(small_bank), pairs=str(pairs))
@@ -310,8 +310,8 @@ def test_questions_without_a_split_are_counted(
     copy_bank: Callable[..., Path], small_bank: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
-    whole = DataConfig(bank=str(small_bank))
-    train = len(training_questions(whole, pretraining=False))
+    complete = DataConfig(bank=str(small_bank))
+    train = len(training_questions(complete, pretraining=False))
     assert "split" not in caplog.text
     nothing = DataConfig(bank=str(copy_bank(lambda number, record: record | {"split": None}, "nothing")))
     assert len(training_questions(nothing, pretraining=True)) == 88  # no label is read, so none is tested on

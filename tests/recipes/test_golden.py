@@ -25,14 +25,14 @@ def test_first_losses(recipe: tuple[str, ...], golden: Callable[..., Run]) -> No
 
 @each_recipe
 def test_resumed_is_as_if_never_stopped(recipe: tuple[str, ...], golden: Callable[..., Run], tmp_path: Path) -> None:
-    whole, name = golden(*recipe), recipe[0]
-    resumed = whole.killed(tmp_path / whole.out.name)
+    uninterrupted, name = golden(*recipe), recipe[0]
+    resumed = uninterrupted.killed(tmp_path / uninterrupted.out.name)
     assert resumed.state["step"] == 3
     workers = 2 if name in ("pretrain.moco", "finetune.pairs") else 0  # which change nothing
     settings = [*golden_settings(*recipe[1:]), f"data.workers={workers}", "run.resume=true"]
     run_recipe(name, *settings, f"run.out={resumed.out}")
-    assert resumed.same_weights(whole)
-    assert resumed.learning == whole.learning
+    assert resumed.same_weights(uninterrupted)
+    assert resumed.learning == uninterrupted.learning
 
 
 @each_recipe

@@ -50,10 +50,10 @@ def test_killed_and_resumed_is_as_if_never_stopped(
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
     assert int(checkpoints(folder)[-1].stem.removeprefix("step-")) < 14
-    whole = train(name, *settings, out="whole")
+    uninterrupted = train(name, *settings, out="whole")
     resumed = train(name, *settings, "run.resume=true", out="killed")
-    assert resumed.same_weights(whole)
-    assert resumed.learning == whole.learning
+    assert resumed.same_weights(uninterrupted)
+    assert resumed.learning == uninterrupted.learning
     assert len(checkpoints(folder)) == 2
 
 
@@ -68,11 +68,11 @@ def test_resumed_in_a_later_epoch(name: str, settings: list[str], train: Callabl
     """What the runs of `test_golden` leave out: several epochs and evaluations, micro-batches, other precisions."""
     steps = ["run.epochs=4", "run.max_steps=7", "run.log_every=4", "run.save_every=6", "run.eval_every=3"]
     settings = [*settings, *steps]
-    whole = train(name, *settings, out="whole")
-    assert whole.killed(tmp_path / "killed").state["step"] == 6
+    uninterrupted = train(name, *settings, out="whole")
+    assert uninterrupted.killed(tmp_path / "killed").state["step"] == 6
     resumed = train(name, *settings, "run.resume=true", out="killed")
-    assert resumed.same_weights(whole)
-    assert resumed.learning == whole.learning
+    assert resumed.same_weights(uninterrupted)
+    assert resumed.learning == uninterrupted.learning
 
 
 @pytest.mark.slow

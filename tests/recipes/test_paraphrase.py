@@ -43,10 +43,10 @@ def bank(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """64 word problems of a few patterns, and some that are none in English."""
     rng = np.random.default_rng(0)
     stems = [
-        f"{PEOPLE[at % 8]} buys {rng.integers(2, 90)} {unit} of {thing} on Monday, {rng.integers(2, 90)} {unit} later. "
-        f"How much {thing} does {PEOPLE[at % 8]} buy in all?"
+        f"{PEOPLE[at % 8]} buys {rng.integers(2, 90)} {unit} of {item} on Monday, {rng.integers(2, 90)} {unit} later. "
+        f"How much {item} does {PEOPLE[at % 8]} buy in all?"
         for at in range(64)
-        for thing, unit in [THINGS[at % 4]]
+        for item, unit in [THINGS[at % 4]]
     ]
     records = [{"id": f"q{at}", "stem": stem, "split": "train"} for at, stem in enumerate(stems)]
     records += [{"id": "zh", "stem": "小明有5个苹果，吃了2个。", "language": "zh", "split": "train"}]
@@ -65,12 +65,12 @@ def one_parser(monkeypatch: pytest.MonkeyPatch) -> None:
 def valid_pairs(tmp_path: Path) -> Path:
     rows = [
         {
-            "question": f"{name} buys 7 {unit} of {thing}. How much {thing} is it?",
-            "positive1": f"{name} buys seven {unit} of {thing}. How much {thing} is it?",
-            "negative1": f"{name} buys some {unit} of {thing}. How much {thing} is it?",
-            "negative2": f"{name} buys 7 {unit} of {thing}.",
+            "question": f"{name} buys 7 {unit} of {item}. How much {item} is it?",
+            "positive1": f"{name} buys seven {unit} of {item}. How much {item} is it?",
+            "negative1": f"{name} buys some {unit} of {item}. How much {item} is it?",
+            "negative2": f"{name} buys 7 {unit} of {item}.",
         }
-        for name, (thing, unit) in zip(PEOPLE, THINGS * 2, strict=True)
+        for name, (item, unit) in zip(PEOPLE, THINGS * 2, strict=True)
     ]
     file = tmp_path / "valid.jsonl"
     file.write_text("\n".join(map(json.dumps, rows)))
@@ -104,8 +104,8 @@ def test_questions_by_which_a_state_is_chosen_are_not_trained_on(
     pairs.write_text(json.dumps(made), encoding="utf-8")
     foreign = [Question("de", "Tom hat fünf Äpfel und isst zwei davon. Wie viele Äpfel bleiben ihm nun noch übrig?")]
     config = load_config(ParaphraseConfig, [], [f"data.bank={bank}", f"data.valid_pairs={pairs}", "run.out=out"])
-    found = english_questions(QuestionBank.from_questions([*mine, *foreign]), config)
-    assert set(found.ids) == {id for id, stem in zip(mine.ids, stems, strict=True) if stem != stems[0]} - {"zh"}
+    kept = english_questions(QuestionBank.from_questions([*mine, *foreign]), config)
+    assert set(kept.ids) == {id for id, stem in zip(mine.ids, stems, strict=True) if stem != stems[0]} - {"zh"}
     assert "2 of 66 questions are left out: without a text, or not in English" in caplog.text
     assert "questions are left out: data.valid_pairs has them" in caplog.text
 
@@ -199,7 +199,7 @@ def test_resumed_with_other_workers_it_ends_with_the_same_weights(
 ) -> None:
     caplog.set_level("INFO")
     settings = [*FAST, f"data.bank={bank}", "run.max_steps=3", "run.save_every=1", "run.batch_size=8"]
-    whole = train(NAME, *settings, out="whole")
+    uninterrupted = train(NAME, *settings, out="whole")
     again = train(NAME, *settings, out="again")
     assert "left out: back-translation (f1), lossy-paraphrase (f9); data.rewrites: not given" in caplog.text
     assert "data.valid_pairs: not given, so the last state is kept, not the best" in caplog.text
@@ -207,7 +207,7 @@ def test_resumed_with_other_workers_it_ends_with_the_same_weights(
     for name in ("step-00000002.pt", "step-00000003.pt"):
         (again.out / "checkpoints" / name).unlink(missing_ok=True)
     again = train(NAME, *settings, "run.resume=true", "data.workers=1", out="again")
-    assert again.same_weights(whole)
+    assert again.same_weights(uninterrupted)
 
 
 def test_what_a_run_cannot_do_without(train: Callable[..., Any], bank: Path, tmp_path: Path, rewrites: Path) -> None:

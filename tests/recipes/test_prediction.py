@@ -34,8 +34,8 @@ def test_exports_of_platforms_are_imported_and_predicted(train: Callable[..., Ru
         records = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
         assert [record["id"] for record in records] == QuestionBank.load(bank).ids
         for record in records:
-            levels = [of["concepts"] for of in record["knowledge"]]
-            chance = {tuple(one["path"]): one["probability"] for concepts in levels for one in concepts}
+            levels = [level["concepts"] for level in record["knowledge"]]
+            chance = {tuple(concept["path"]): concept["probability"] for concepts in levels for concept in concepts}
             assert all(len(concepts) == 3 for concepts in levels[:2])
             assert all(chance[path] <= chance.get(path[:-1], 1) for path in chance)
             assert record["difficulty"]["low"] <= record["difficulty"]["value"] <= record["difficulty"]["high"]

@@ -91,12 +91,12 @@ def test_labels_that_follow_from_the_evidence_leave_it_its_doubts(tiny_model: TQ
 def test_resumed_with_the_same_pairs_and_folds(train: Callable[..., Any], tmp_path: Path) -> None:
     """One task; a bank whose valid questions are no part of it is not validated on."""
     settings = [*FEW, *FAST, "folds=2", "run.max_steps=2", "run.save_every=1", "analyses=false", "model.visual=null"]
-    whole = train("finetune.ranker", *settings, out="whole")
-    assert not any("loss/analyses" in record for record in whole.records)
-    again = whole.killed(tmp_path / "again")
+    uninterrupted = train("finetune.ranker", *settings, out="whole")
+    assert not any("loss/analyses" in record for record in uninterrupted.records)
+    again = uninterrupted.killed(tmp_path / "again")
     (again.out / "folds" / "1" / "probabilities.npy").unlink()
     train("finetune.ranker", *settings, "run.resume=true", out="again")
-    assert again.same_weights(whole)
+    assert again.same_weights(uninterrupted)
 
 
 @pytest.mark.slow
@@ -107,7 +107,7 @@ def test_vectors_of_an_index(train: Callable[..., Any], small_bank: Path, tmp_pa
     run = train("finetune.ranker", *FEW, "folds=0", "run.max_steps=1", f"index={index}")
     cross = CrossEncoder.from_pretrained(run.out / "model")
     assert cross.searched_by == Index(Path(index)).manifest.digest
-    encoded, indexed = ([json.loads(line) for line in (of.out / "pairs.jsonl").open()] for of in (some, run))
+    encoded, indexed = ([json.loads(line) for line in (trained.out / "pairs.jsonl").open()] for trained in (some, run))
     assert [pair["cosine"] for pair in encoded] != [pair["cosine"] for pair in indexed]
     assert main(["index", "delete", index, indexed[0]["a"]]) == 0
     with pytest.raises(ValueError, match=f"has no question '{indexed[0]['a']}'"):
@@ -130,8 +130,10 @@ def test_judged_pairs(train: Callable[..., Any], small_bank: Path, tmp_path: Pat
 
 
 def test_queries_that_the_start_model_has_not_seen(train: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    made, whole = [], ranker.made_pairs
-    monkeypatch.setattr(ranker, "made_pairs", lambda *of: made.append((of[0], whole(*of))) or made[-1][1])
+    made, original = [], ranker.made_pairs
+    monkeypatch.setattr(
+        ranker, "made_pairs", lambda *arguments: made.append((arguments[0], original(*arguments))) or made[-1][1]
+    )
     run = train("finetune.ranker", *FEW, "model.visual=null", "unseen=true", "folds=0", "run.max_steps=2")
     assert any("valid/map" in record for record in run.records)
     learns, chooses = ([bank[query] for query in np.unique(pairs.query)] for bank, pairs in made)
@@ -139,7 +141,7 @@ def test_queries_that_the_start_model_has_not_seen(train: Callable[..., Any], mo
     assert learns
     assert chooses
     assert not {query.group for query in learns} & {query.group for query in chooses}
-    candidates = [bank[of].split for bank, pairs in made for of in np.unique(pairs.candidate)]
+    candidates = [bank[row].split for bank, pairs in made for row in np.unique(pairs.candidate)]
     assert set(candidates) == {"train", "valid"}
 
 

@@ -30,12 +30,12 @@ def test_rewriter(train: Callable[..., Any]) -> None:
     assert model.is_rewriter
     assert len(model.best(["Find $x$."], beams=2)) == 1
     halves = [*SETTINGS, "run.save_every=1", "run.max_steps=2"]
-    whole = train("pretrain.rewriter", *halves, out="whole")
+    uninterrupted = train("pretrain.rewriter", *halves, out="whole")
     part = train("pretrain.rewriter", *halves, out="part")
     part.out.joinpath("checkpoints", "step-00000002.pt").unlink()
     assert part.state["step"] == 1
     again = train("pretrain.rewriter", *halves, "run.resume=true", out="part")
-    assert again.same_weights(whole)
+    assert again.same_weights(uninterrupted)
 
 
 def test_settings_that_make_no_rewriter(train: Callable[..., Any]) -> None:

@@ -115,11 +115,11 @@ def test_beginnings_of_vectors_that_serve_alone(train: Callable[..., Any]) -> No
     assert moco.model.config.matryoshka == [8, 16]
 
     plain = ["model.dropout=0", "run.max_steps=1", "run.precision=fp32", "optim.lr=0"]
-    whole, beginnings = (
+    full, beginnings = (
         train("finetune.similar", *plain, f"matryoshka={widths}", out=f"scl{widths}").losses[0]
         for widths in ([], [16, 8])
     )
-    assert beginnings != whole
+    assert beginnings != full
     assert (
         train("finetune.similar", *plain, f"model.start={moco.out / 'model'}", out="later").model.config.matryoshka
         == []
@@ -266,7 +266,7 @@ def test_quesnet_of_batches_without_figures_or_words(stage: str, build_tiny: Cal
 def test_a_critic_tells_halves_that_depend_from_halves_that_do_not() -> None:
     """Its slope is at most 1, so that what it says is bounded by how far its inputs are moved."""
     torch.manual_seed(0)
-    accelerator, found = Accelerator(cpu=True), {}
+    accelerator, dependence = Accelerator(cpu=True), {}
     for kind in ("dependent", "independent"):
         critic = Critic(8, lr=1e-2)
         for size in [64] * 60 + [2000]:
@@ -274,15 +274,15 @@ def test_a_critic_tells_halves_that_depend_from_halves_that_do_not() -> None:
             individual = concept if kind == "dependent" else torch.randn(size, 4)
             if size == 64:
                 critic.improve(concept, individual, 5, accelerator)
-        found[kind] = float(critic.dependence(concept, individual))
+        dependence[kind] = float(critic.dependence(concept, individual))
         points, moved = torch.randn(2, 500, 8)
         critic.train()
         for _ in range(100):
             critic(*points.chunk(2, 1))  # spectral norms are estimated by a step of power iteration a call
         slope = (critic(*points.chunk(2, 1)) - critic(*moved.chunk(2, 1))).abs() / (points - moved).norm(dim=1)
         assert float(slope.max()) <= 1.001
-    assert found["dependent"] > 0.3
-    assert abs(found["independent"]) < 0.1
+    assert dependence["dependent"] > 0.3
+    assert abs(dependence["independent"]) < 0.1
 
 
 def test_similar_with_a_projection(train: Callable[..., Any]) -> None:

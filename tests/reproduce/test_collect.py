@@ -64,19 +64,19 @@ def results(tmp_path: Path) -> Path:
 
 
 def test_claims_are_judged_by_their_intervals(results: Path) -> None:
-    found = claims.load_claims(results, "tqnet")
-    assert {claim.row: claim.verdict for claim in found} == {
+    loaded = claims.load_claims(results, "tqnet")
+    assert {claim.row: claim.verdict for claim in loaded} == {
         "up": claims.AGREES,
         "chance": claims.CHANCE,
         "chance of the paper's": claims.CHANCE,
         "down": claims.CONTRADICTS,
         "without an interval": claims.CHANCE,
     }
-    rows = claims.claim_table(found).rows
+    rows = claims.claim_table(loaded).rows
     assert ("up, over base", "table9: F1 L2", "+0.100", "+0.200 [+0.100, +0.300]", claims.AGREES, "–") in rows
     few = "data: the interval holds the paper's difference too"
     assert [row[-1] for row in rows] == ["–", "budget: too few steps", few, "not known", "not known"]
-    assert claims.count_table(found).rows[-1] == ("all", "", "1", "1", "3", "1", "1", "0", "0", "0", "2")
+    assert claims.count_table(loaded).rows[-1] == ("all", "", "1", "1", "3", "1", "1", "0", "0", "0", "2")
 
 
 def test_placeholders_are_filled(results: Path) -> None:
@@ -90,9 +90,9 @@ def test_placeholders_are_filled(results: Path) -> None:
 
 
 def test_every_reason_explains_a_claim() -> None:
-    found = [claim for page in collect.PAGES for claim in claims.load_claims(collect.RESULTS, page)]
+    all_claims = [claim for page in collect.PAGES for claim in claims.load_claims(collect.RESULTS, page)]
     for reason in claims.load_reasons(collect.RESULTS):
-        assert any((claim.cause, claim.because) == (reason.cause, reason.because) for claim in found), reason
+        assert any((claim.cause, claim.because) == (reason.cause, reason.because) for claim in all_claims), reason
 
 
 def test_rows_of_shares_become_curves() -> None:

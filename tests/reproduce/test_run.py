@@ -142,8 +142,8 @@ def test_a_suite_is_interrupted_and_resumed(start: Callable[..., subprocess.Pope
 @pytest.mark.slow
 def test_a_row_that_fails_leaves_the_others_alone(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
     broken = {"name": "broken", "stages": ["mlm"], "settings": {"mlm": {"mask": 2.0}}}
-    whole = {"name": "whole", "stages": ["mlm"], "settings": {"mlm": {"data": {"transductive": True}}}}
-    process = start({"1": broken, "2": whole})
+    working = {"name": "whole", "stages": ["mlm"], "settings": {"mlm": {"data": {"transductive": True}}}}
+    process = start({"1": broken, "2": working})
     output, stderr = process.communicate(timeout=300)
     assert process.returncode == 1, stderr[-3000:]
     rows = results(tmp_path)
@@ -280,8 +280,8 @@ def test_problems_without_an_equation_cannot_be_measured(solvers: Suite, tmp_pat
 
 def stem(at: int, number: int) -> str:
     name = ("Maria", "Tom", "Lena", "Omar", "Ines", "Paul", "Nora", "Felix")[at % 8]
-    thing, unit = (("pears", "kg"), ("rope", "m"), ("flour", "g"), ("wire", "cm"))[at // 8 % 4]
-    return f"{name} has {number} {unit} of {thing} and buys {number + 3} {unit}. How much {thing} does {name} have now?"
+    item, unit = (("pears", "kg"), ("rope", "m"), ("flour", "g"), ("wire", "cm"))[at // 8 % 4]
+    return f"{name} has {number} {unit} of {item} and buys {number + 3} {unit}. How much {item} does {name} have now?"
 
 
 @pytest.fixture
@@ -353,9 +353,9 @@ def test_a_suite_of_paraphrases(
 
 
 def test_tested_questions_cannot_be_trained_on(paraphrases: Suite, pool: str, tmp_path: Path) -> None:
-    other = tmp_path / "other.jsonl"
-    other.write_text(json.dumps({"original": "Why is the sky blue?", "paraphrase": "Why?", "label": 0}))
-    paraphrases.data = {"held_out": [str(other)]}
+    unrelated = tmp_path / "other.jsonl"
+    unrelated.write_text(json.dumps({"original": "Why is the sky blue?", "paraphrase": "Why?", "label": 0}))
+    paraphrases.data = {"held_out": [str(unrelated)]}
     with pytest.raises(SuiteError, match=r"^data\.held_out: 2 questions of the pairs are trained on; name"):
         Bench(paraphrases, pool, tmp_path / "out", ROOT, ENCODING)
     paraphrases.data = {}

@@ -284,11 +284,11 @@ def test_accuracy_and_macro_f1() -> None:
 
 
 def test_tables_of_rows_that_lack_something() -> None:
-    whole, part = row(0.7, 0), row(0.5, 1)
-    whole.similar["image-image"] = part.similar["overall"]
+    complete, part = row(0.7, 0), row(0.5, 1)
+    complete.similar["image-image"] = part.similar["overall"]
     rows = [
         baseline("part", part),
-        RowResult(Row("whole", stages=["mlm"], paper_structures={"image-image": 0.796}), finished(whole)),
+        RowResult(Row("whole", stages=["mlm"], paper_structures={"image-image": 0.796}), finished(complete)),
         RowResult(Row("third", stages=["mlm"]), finished(part, "has seen the test"), errors=["no memory"]),
     ]
     text = render(Suite("A table", "bank", by_structure=True, stages={"mlm": Stage("pretrain/mlm.py", 64)}), rows)

@@ -157,8 +157,8 @@ def test_a_stage_may_read_its_own_bank(write: Any) -> None:
     suite = load_suite(write(SUITE | stages, a={"name": "a", "stages": ["masked", "scl"]}))
     masked, scl = plan(suite, LARGE="1")
     assert [t.configuration(Path("runs"))["data"]["bank"] for t in (masked, scl)] == ["LARGE", "BANK"]
-    other = plan(suite, fingerprint="2", LARGE="1")
-    assert (other[0].key == masked.key, other[1].key == scl.key) == (True, False)
+    replanned = plan(suite, fingerprint="2", LARGE="1")
+    assert (replanned[0].key == masked.key, replanned[1].key == scl.key) == (True, False)
     assert plan(suite, LARGE="2")[0].key != masked.key
 
 
@@ -172,10 +172,10 @@ def test_the_precision_that_a_machine_chooses_is_no_part_of_a_method(write: Any,
         monkeypatch.setattr("reproduce.bench.trainings.precision", lambda name: machine if name == "auto" else name)
         return [plan(suite, number)[0] for number in range(3)]
 
-    there, here = planned("bf16"), planned("fp32")
-    assert [training.key for training in here] == [training.key for training in there]
-    assert len({training.key for training in here}) == 2
-    assert [training.folder.rpartition("-")[2] for training in here] == ["fp32", "bf16", "fp32"]
+    on_bf16, on_fp32 = planned("bf16"), planned("fp32")
+    assert [training.key for training in on_fp32] == [training.key for training in on_bf16]
+    assert len({training.key for training in on_fp32}) == 2
+    assert [training.folder.rpartition("-")[2] for training in on_fp32] == ["fp32", "bf16", "fp32"]
 
 
 @pytest.mark.parametrize(
@@ -227,11 +227,11 @@ def test_names_are_unique_and_a_suite_has_rows(write: Any) -> None:
 def test_a_suite_may_take_rows_comparisons_and_model_from_another(write: Any) -> None:
     compare = {"compare": [["a", "b"], ["b", "b"]], "model": {"text": "minilm", "max_length": 64}}
     path = write(SUITE | compare, a=MLM, b=MLM | {"name": "b"})
-    other = path.parent / "other.yaml"
+    derived = path.parent / "other.yaml"
 
     def load(rest: str) -> Suite:
-        other.write_text(f"title: Elsewhere\nbank: data/other\n{rest}")
-        return load_suite(other)
+        derived.write_text(f"title: Elsewhere\nbank: data/other\n{rest}")
+        return load_suite(derived)
 
     suite = load("rows_of: table\nmodel_of: table\nmodel: {max_length: 32}\n")
     assert ([row.name for row in suite.rows], suite.compare) == (["a", "b"], compare["compare"])

@@ -18,10 +18,11 @@ LONG = (
 
 def clusters(*questions: str | Question, **options: object) -> list[tuple[tuple[int, ...], str]]:
     bank = QuestionBank.from_questions(
-        Question(id=str(i), stem=of) if isinstance(of, str) else of for i, of in enumerate(questions)
+        Question(id=str(i), stem=question) if isinstance(question, str) else question
+        for i, question in enumerate(questions)
     )
-    found = find_duplicates(bank, **options)  # type: ignore[arg-type]
-    return [(cluster.rows, " ".join(link.why for link in cluster.links)) for cluster in found.clusters]
+    report = find_duplicates(bank, **options)  # type: ignore[arg-type]
+    return [(cluster.rows, " ".join(link.why for link in cluster.links)) for cluster in report.clusters]
 
 
 def test_equal_text_in_one_form() -> None:
@@ -33,7 +34,10 @@ def test_equal_text_in_one_form() -> None:
 
 def test_digits_and_options_count() -> None:
     assert not clusters("Find 2 of 35.", "Find 3 of 25.")
-    a, b, c = (Question(id=name, stem="Which?", options=of) for name, of in zip("abc", ("12", "21", "13"), strict=True))
+    a, b, c = (
+        Question(id=name, stem="Which?", options=options)
+        for name, options in zip("abc", ("12", "21", "13"), strict=True)
+    )
     assert clusters(a, b, c) == [((0, 1), "equal text")]
 
 
@@ -52,10 +56,15 @@ def test_near_text_says_the_same() -> None:
 
 
 def test_figures_that_differ_make_other_questions(draw_figure) -> None:
-    one, other = draw_figure(1), draw_figure(2)
-    rows = [Question(id=str(i), stem="Find x.", images=of) for i, of in enumerate([(one,), (other,), (one,), ()])]
+    figure, other_figure = draw_figure(1), draw_figure(2)
+    rows = [
+        Question(id=str(i), stem="Find x.", images=images)
+        for i, images in enumerate([(figure,), (other_figure,), (figure,), ()])
+    ]
     assert clusters(*rows) == [((0, 2), "equal text")]
-    texts = [Question(id=str(i), stem=stem, images=(one,)) for i, stem in enumerate([LONG, LONG.replace("any ", "")])]
+    texts = [
+        Question(id=str(i), stem=stem, images=(figure,)) for i, stem in enumerate([LONG, LONG.replace("any ", "")])
+    ]
     assert clusters(*texts) == [((0, 1), "near text")]
 
 
@@ -74,13 +83,13 @@ def test_a_judge_decides_on_near_texts_and_near_vectors() -> None:
         )
 
     bank = QuestionBank.from_questions(Question(id=str(i), stem=stem) for i, stem in enumerate(stems))
-    found = find_duplicates(bank, judge=Judge(vectors, decide))
+    report = find_duplicates(bank, judge=Judge(vectors, decide))
     assert sorted(asked) == [(0, 1), (2, 3)]
-    assert [(cluster.rows, str(cluster.links[0])) for cluster in found.clusters] == [
+    assert [(cluster.rows, str(cluster.links[0])) for cluster in report.clusters] == [
         ((0, 1), "model 1.00"),
         ((4, 5), "equal text"),
     ]
-    assert found.relations == {"duplicate": 1, "variant": 1}
+    assert report.relations == {"duplicate": 1, "variant": 1}
     assert not find_duplicates(bank.select([0, 1]), judge=Judge(vectors[:2], lambda pairs: np.empty((0, 4)))).relations
 
 
@@ -103,9 +112,9 @@ def test_near_vectors_are_found_among_many() -> None:
     vectors = rng.standard_normal((4000, 64)).astype(np.float32)
     vectors[2000:] = vectors[:2000] + 0.3 * rng.standard_normal((2000, 64)).astype(np.float32)
     rows = np.arange(4000)
-    found = neighbours(vectors, rows, np.zeros(4000, dtype=np.uint64), most=2)
-    pairs = set(map(tuple, found.T.tolist()))
-    assert len(pairs) == found.shape[1] <= 2 * len(rows)
+    nearest = neighbours(vectors, rows, np.zeros(4000, dtype=np.uint64), most=2)
+    pairs = set(map(tuple, nearest.T.tolist()))
+    assert len(pairs) == nearest.shape[1] <= 2 * len(rows)
     assert sum((row, row + 2000) in pairs for row in range(2000)) > 1980
     kinds = (rows < 2000).astype(np.uint64)
     assert not neighbours(vectors, rows, kinds, most=2).size

@@ -191,13 +191,13 @@ def test_records_come_back(full_engine: SearchEngine) -> None:
 @pytest.mark.parametrize("to", ["lance", MILVUS])
 def test_export_and_restore(full_engine: SearchEngine, new_engine: NewEngine, to: str, tmp_path: Path) -> None:
     assert full_engine.export(tmp_path / "out") == 60
-    other = new_engine(to, tmp_path / "again")
-    assert other.restore(tmp_path / "out") == 60
-    nearest, again = full_engine.by_vector(VECTORS[0], 5), other.by_vector(VECTORS[0], 5)
+    restored = new_engine(to, tmp_path / "again")
+    assert restored.restore(tmp_path / "out") == 60
+    nearest, again = full_engine.by_vector(VECTORS[0], 5), restored.by_vector(VECTORS[0], 5)
     assert [hit.id for hit in again] == [hit.id for hit in nearest]
     assert [hit.score for hit in again] == pytest.approx([hit.score for hit in nearest], abs=1e-5)
-    assert other.get(["q004"]) == full_engine.get(["q004"])
-    other.close()
+    assert restored.get(["q004"]) == full_engine.get(["q004"])
+    restored.close()
 
 
 def _add_and_die(folder: str) -> None:
@@ -209,10 +209,10 @@ def _add_and_die(folder: str) -> None:
 
 def test_what_was_acknowledged_outlives_the_process(tmp_path: Path) -> None:
     EMBEDDED["lance"](tmp_path).add(records(QUESTIONS, VECTORS))
-    other = multiprocessing.get_context("spawn").Process(target=_add_and_die, args=(str(tmp_path / "lance"),))
-    other.start()
-    other.join(60)
-    assert other.exitcode == -signal.SIGKILL
+    process = multiprocessing.get_context("spawn").Process(target=_add_and_die, args=(str(tmp_path / "lance"),))
+    process.start()
+    process.join(60)
+    assert process.exitcode == -signal.SIGKILL
     assert LanceEngine(tmp_path / "lance").count() == 69
 
 

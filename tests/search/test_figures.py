@@ -238,9 +238,9 @@ def test_figures_without_looks(index: Index, questions: list[Question], tmp_path
 def test_a_figure_is_found_whatever_the_text() -> None:
     """Though the text is less alike than what unrelated queries find."""
     for text in ("", "Find the area."):
-        found = with_figures(Question(id="", stem=text), [-9.0, -9.0, 0.4], [0.7, 0.5, 0.5])
-        assert found[0] == pytest.approx(0.25)
-        assert found[1] == 0 < found[2] < 0.4
+        scores = with_figures(Question(id="", stem=text), [-9.0, -9.0, 0.4], [0.7, 0.5, 0.5])
+        assert scores[0] == pytest.approx(0.25)
+        assert scores[1] == 0 < scores[2] < 0.4
 
 
 def test_a_long_thin_figure_takes_little_memory() -> None:

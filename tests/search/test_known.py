@@ -46,12 +46,12 @@ def test_the_nearest_come_first_with_what_differs(engine: SearchEngine) -> None:
 
 
 def test_figures_tell_questions_apart(engine: SearchEngine, draw_figure) -> None:
-    one, copy, other = draw_figure(1), draw_figure(1), draw_figure(2)
+    figure, copy, other_figure = draw_figure(1), draw_figure(1), draw_figure(2)
     indexed = [
-        Question(id=name, stem="Find x.", images=(path,)) for name, path in zip("ab", (copy, other), strict=True)
+        Question(id=name, stem="Find x.", images=(path,)) for name, path in zip("ab", (copy, other_figure), strict=True)
     ]
     engine.add(records(indexed, np.ones((2, WIDTH))))
-    assert relations(Lookup(engine, Question(id="q", stem="Find x.", images=(one,)), variants=True).known()) == {
+    assert relations(Lookup(engine, Question(id="q", stem="Find x.", images=(figure,)), variants=True).known()) == {
         "a": "identical",
         "b": "variant",
     }

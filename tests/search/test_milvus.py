@@ -104,10 +104,10 @@ def test_a_server_that_is_killed_while_it_writes(mortal: LocalServer) -> None:
     again = MilvusEngine(mortal.uri, "questions")
     kept = pa.concat_tables(again.scan()).sort_by("id")
     again.close()
-    whole = pa.concat_tables(batches[: len(acknowledged) + 1]).cast(kept.schema).sort_by("id")
+    sent = pa.concat_tables(batches[: len(acknowledged) + 1]).cast(kept.schema).sort_by("id")
     ids = set(kept["id"].to_pylist())
     assert {id for batch in acknowledged for id in batch["id"].to_pylist()} <= ids
-    assert kept.equals(whole.filter(pc.is_in(whole["id"], pa.array(ids))))  # of the last batch all, some or none
+    assert kept.equals(sent.filter(pc.is_in(sent["id"], pa.array(ids))))  # of the last batch all, some or none
 
 
 def test_servers_and_collections_that_are_not_there(

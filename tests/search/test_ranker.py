@@ -37,10 +37,10 @@ def cross(tiny_model: TQNetModel) -> CrossEncoder:
 def test_two_texts_as_one(tiny_model: TQNetModel) -> None:
     processor = tiny_model.processor
     first, second = processor.tokenize(["Find the area of the circle.", "Solve $x + 1 = 2$ for the unknown $x$."])
-    whole = processor.join(first, second, 100)
-    assert whole == first + second[1:]
+    joined = processor.join(first, second, 100)
+    assert joined == first + second[1:]
     start, separator = first[0], first[-1]
-    for length in range(4, len(whole)):
+    for length in range(4, len(joined)):
         cut = processor.join(first, second, length)
         assert len(cut) == length
         assert (cut[0], cut[-1], cut.count(separator)) == (start, separator, 2)

@@ -55,8 +55,8 @@ def by_number(query: Question, questions: Sequence[Question], features: np.ndarr
 
 
 def shared(first: str, second: str) -> float:
-    query, other = (search_text(Question(id="q", stem=stem)) for stem in (first, second))
-    return float(shared_runs(query, [other])[0])
+    query, candidate = (search_text(Question(id="q", stem=stem)) for stem in (first, second))
+    return float(shared_runs(query, [candidate])[0])
 
 
 def test_runs_of_characters() -> None:

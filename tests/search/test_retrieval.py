@@ -274,19 +274,19 @@ def test_pages_go_on_beyond_the_candidates(index: Index, rank: Rank | None) -> N
     index.put([replace(QUESTIONS[5], id="copy", stem=QUESTIONS[5].stem.lower())], VECTORS[5:6])
     searcher = Searcher(index, rank=rank)
     query = searcher.by_id("q005")
-    whole = searcher.answer(query, 10, candidates=10, fold=False, floor=-1)
-    assert whole.more
-    assert [known.question.id for known in whole.known] == ["copy"]
+    unpaged = searcher.answer(query, 10, candidates=10, fold=False, floor=-1)
+    assert unpaged.more
+    assert [known.question.id for known in unpaged.known] == ["copy"]
     pages: list[list[str]] = []
     more = True
     while more:
         page = searcher.answer(query, 4, offset=sum(map(len, pages)), candidates=10, fold=False, floor=-1)
         pages.append(ids(page.candidates))
         more = page.more
-    found = [id for page in pages for id in page]
-    assert found[:10] == ids(whole.candidates)
-    assert len(set(found)) == len(found) > 20
-    assert "copy" not in [*found, *ids(searcher.answer(query, 70, duplicates="hide", fold=False).candidates)]
+    paged = [id for page in pages for id in page]
+    assert paged[:10] == ids(unpaged.candidates)
+    assert len(set(paged)) == len(paged) > 20
+    assert "copy" not in [*paged, *ids(searcher.answer(query, 70, duplicates="hide", fold=False).candidates)]
 
 
 def test_a_killed_precomputation_is_resumed(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:

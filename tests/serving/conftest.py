@@ -113,8 +113,8 @@ def ids(answer: Any) -> list[str]:
 
 
 def metric(client: TestClient, name: str) -> float:
-    found = re.search(rf"^{re.escape(name)} (\S+)$", client.get("/metrics").text, re.MULTILINE)
-    return float(found[1]) if found else 0.0
+    match = re.search(rf"^{re.escape(name)} (\S+)$", client.get("/metrics").text, re.MULTILINE)
+    return float(match[1]) if match else 0.0
 
 
 def png(width: int, height: int) -> bytes:

@@ -54,8 +54,8 @@ def test_results_say_what_they_share_with_the_query(client: TestClient) -> None:
 
 
 def test_shared_words_within_others_are_not_listed() -> None:
-    query, found = (Question(id=stem, stem=stem) for stem in ("求圆锥形沙堆的体积", "一个圆锥形零件的体积"))
-    answer = answer_view(Answer(Query(query), [Candidate(found, 1.0)]))
+    query, candidate = (Question(id=stem, stem=stem) for stem in ("求圆锥形沙堆的体积", "一个圆锥形零件的体积"))
+    answer = answer_view(Answer(Query(query), [Candidate(candidate, 1.0)]))
     assert [result.shared for result in answer.results] == [["圆锥形", "体积"]]  # not 圆锥
 
 
@@ -115,10 +115,10 @@ def test_filters(client: TestClient, bank: QuestionBank) -> None:
 
 
 def test_a_concept_that_is_not_there(client: TestClient, bank: QuestionBank) -> None:
-    there = bank[0].knowledge[0][0]
+    existing = bank[0].knowledge[0][0]
     for concept, note in (
-        (there, []),
-        (there[:-1].lower(), [f"no concept {there[:-1].lower()!r}; did you mean {there!r}?"]),
+        (existing, []),
+        (existing[:-1].lower(), [f"no concept {existing[:-1].lower()!r}; did you mean {existing!r}?"]),
     ):
         answer = client.post("/search", json={"text": "Find $x$", "filters": [f"concept={concept}"]}).json()
         assert (bool(answer["results"]), answer["notes"]) == (not note, note)
@@ -128,14 +128,14 @@ def test_a_concept_that_is_not_there(client: TestClient, bank: QuestionBank) -> 
 
 def test_page_by_page(client: TestClient, bank: QuestionBank) -> None:
     body = {"text": "Find $x$", "k": 7}
-    whole = client.post("/search", json=body | {"k": 100}).json()
-    every = [result["question"]["id"] for result in whole["results"]]
-    found: list[str] = []
+    unpaged = client.post("/search", json=body | {"k": 100}).json()
+    every = [result["question"]["id"] for result in unpaged["results"]]
+    paged: list[str] = []
     for offset in range(0, len(every), 7):
         page = client.post("/search", json=body | {"offset": offset})
-        found += ids(page)
+        paged += ids(page)
         assert page.json()["more"] == (offset + 7 < len(every))
-    assert found == every
+    assert paged == every
     assert client.post("/search", json=body | {"offset": 901}).status_code == 422
 
 
@@ -183,10 +183,10 @@ def test_pages_elsewhere_may_ask_if_they_are_named(client_of: ClientOf, index_fo
 
 def test_ids_alone(client: TestClient, bank: QuestionBank) -> None:
     search = {"text": "Find $x$", "k": 9}
-    brief, whole = (client.post("/search", json=search | {"ids_only": only}).json() for only in (True, False))
-    pairs = [{"id": result["question"]["id"], "score": result["score"]} for result in whole["results"]]
+    brief, full = (client.post("/search", json=search | {"ids_only": only}).json() for only in (True, False))
+    pairs = [{"id": result["question"]["id"], "score": result["score"]} for result in full["results"]]
     assert brief["results"] == pairs != []
-    assert brief | {"results": 0} == whole | {"results": 0}
+    assert brief | {"results": 0} == full | {"results": 0}
 
 
 def test_a_typed_question_as_html(client: TestClient) -> None:

@@ -91,10 +91,10 @@ def test_the_cache_never_gives_an_answer_of_before(
 ) -> None:
     client = client_of(own_index)
     search = {"text": "Where does the zeppelin land?", "k": 1, "by": "text"}
-    other = {"text": "Find the value of $x$", "k": 2}
+    other_search = {"text": "Find the value of $x$", "k": 2}
     assert ids(client.post("/search", json=search)) == []
-    before = client.post("/search", json=other).json()
-    assert client.post("/search", json=other).json() == before
+    before = client.post("/search", json=other_search).json()
+    assert client.post("/search", json=other_search).json() == before
     assert metric(client, "tqnet_cache_hits_total") == 1
     new = tmp_path / "new.jsonl"
     QuestionBank.from_questions([replace(tiny_bank[0], id="new", stem="A zeppelin flies.", images=())]).save(new)

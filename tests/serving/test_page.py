@@ -36,14 +36,14 @@ def address(index_folder: Path, judgements: Path, tmp_path_factory: pytest.TempP
     (to_write := key.with_name("to-write.txt")).write_text(TO_WRITE)
     keys = ["--api-key-file", str(key), "--write-key-file", str(to_write)]
     fast = ["--device", "cpu", "--precision", "fp32", "--floor", "-1"]
-    with serving(index_folder, *keys, "--pairs", str(judgements), "--max-pixels", "1000000", *fast) as found:
-        yield found
+    with serving(index_folder, *keys, "--pairs", str(judgements), "--max-pixels", "1000000", *fast) as url:
+        yield url
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with chromium() as found:
-        yield found
+    with chromium() as opened:
+        yield opened
 
 
 @contextmanager
@@ -97,31 +97,31 @@ def test_a_teacher_searches(browser: Browser, address: str, bank: QuestionBank) 
         expect(page.locator("#active")).to_have_text("2")
         search(page)
         expect(page.locator("#asked img")).to_have_count(1)
-        found = page.locator(".card").evaluate_all("cards => cards.map(card => card.dataset.id)")
+        shown_ids = page.locator(".card").evaluate_all("cards => cards.map(card => card.dataset.id)")
         by_id = {question.id: question for question in bank}
-        assert found
-        assert all(by_id[id].images and by_id[id].difficulty <= 4 for id in found)
+        assert shown_ids
+        assert all(by_id[id].images and by_id[id].difficulty <= 4 for id in shown_ids)
         picture = page.locator(".card .figures img").first
         expect(picture).to_be_visible()
         assert picture.evaluate("image => image.decode().then(() => image.naturalWidth)") > 1
 
-        page.get_by_role("button", name=f"Copy id {found[0]}").click()
-        expect(page.locator("#toast")).to_have_text(f"Copied {found[0]}")
-        assert clipboard(page) == found[0]
+        page.get_by_role("button", name=f"Copy id {shown_ids[0]}").click()
+        expect(page.locator("#toast")).to_have_text(f"Copied {shown_ids[0]}")
+        assert clipboard(page) == shown_ids[0]
         page.get_by_label("Select all").check()
-        page.get_by_role("button", name=f"Copy {len(found)} ids").click()
-        assert clipboard(page) == "\n".join(found)
+        page.get_by_role("button", name=f"Copy {len(shown_ids)} ids").click()
+        assert clipboard(page) == "\n".join(shown_ids)
 
         page.locator(".card").first.focus()
         page.keyboard.press("ArrowDown")
         page.keyboard.press("c")
-        expect(page.locator("#toast")).to_have_text(f"Copied {found[1]}")
+        expect(page.locator("#toast")).to_have_text(f"Copied {shown_ids[1]}")
 
         page.get_by_role("button", name="Solution").first.click()
         expect(page.locator(".solved").first).to_be_visible()
         page.get_by_role("button", name="Similar to this").first.click()
-        expect(page.locator("#known input")).to_have_value(found[0])
-        expect(page.locator(f".card[data-id={found[0]}]")).to_have_count(0)
+        expect(page.locator("#known input")).to_have_value(shown_ids[0])
+        expect(page.locator(f".card[data-id={shown_ids[0]}]")).to_have_count(0)
 
 
 def test_a_figure_is_dropped_and_pasted(browser: Browser, address: str) -> None:
@@ -274,24 +274,24 @@ def test_wide_formulas_scroll_in_their_boxes(browser: Browser, address: str) -> 
 
 
 def test_questions_that_are_there_already(browser: Browser, address: str, bank: QuestionBank) -> None:
-    there = next(question for question in bank if re.search(r"\d", question.stem) and not question.options)
+    existing = next(question for question in bank if re.search(r"\d", question.stem) and not question.options)
     with watched(browser, address) as page:
-        page.get_by_label("Question", exact=True).fill(there.stem)
+        page.get_by_label("Question", exact=True).fill(existing.stem)
         search(page)
         repeats = page.locator("#repeated")
         expect(repeats.get_by_role("heading")).to_have_text("You have this already")
-        expect(repeats.locator(f"[data-id={there.id}] .relation")).to_have_text("the same")
+        expect(repeats.locator(f"[data-id={existing.id}] .relation")).to_have_text("the same")
         page.get_by_label("Those you have already").select_option("leave out")
         search(page)
         expect(repeats).to_be_hidden()
-        number = re.search(r"\d+", there.stem)
+        number = re.search(r"\d+", existing.stem)
         assert number
-        page.get_by_label("Question", exact=True).fill(there.stem.replace(number[0], "1234567", 1))
+        page.get_by_label("Question", exact=True).fill(existing.stem.replace(number[0], "1234567", 1))
         page.get_by_label("Those you have already").select_option("show nothing else")
         search(page)
         expect(repeats.get_by_role("heading")).to_have_text("You have this with other numbers")
-        expect(repeats.locator(f"[data-id={there.id}] .relation")).to_have_text("other numbers")
-        expect(repeats.locator(f"[data-id={there.id}] mark")).to_have_text(["1234567", number[0]])
+        expect(repeats.locator(f"[data-id={existing.id}] .relation")).to_have_text("other numbers")
+        expect(repeats.locator(f"[data-id={existing.id}] mark")).to_have_text(["1234567", number[0]])
         expect(page.locator(".card")).to_have_count(0)
 
 
@@ -345,9 +345,9 @@ def test_more_results(browser: Browser, address: str, bank: QuestionBank) -> Non
             shown = page.locator(".card").count()
             page.get_by_role("button", name="More results").click()
             expect(page.locator(".card").nth(shown)).to_be_focused()
-        found = page.locator(".card").evaluate_all("cards => cards.map(card => card.dataset.id)")
-        assert len(found) == len(set(found)) > 20
-        expect(page.get_by_role("status").first).to_have_text(f"{len(found)} questions")
+        shown_ids = page.locator(".card").evaluate_all("cards => cards.map(card => card.dataset.id)")
+        assert len(shown_ids) == len(set(shown_ids)) > 20
+        expect(page.get_by_role("status").first).to_have_text(f"{len(shown_ids)} questions")
 
 
 def test_questions_like_a_result_are_folded_below_it(browser: Browser, address: str) -> None:

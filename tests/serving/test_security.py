@@ -14,8 +14,8 @@ from tqnet.questions import QuestionBank
 
 
 def test_no_file_that_a_text_names_is_opened(client: TestClient, bank: QuestionBank) -> None:
-    there = next(question for question in bank if question.images).images[0]
-    for source in (there, "http://elsewhere.example/x.png", "/nowhere/x.png"):
+    figure = next(question for question in bank if question.images).images[0]
+    for source in (figure, "http://elsewhere.example/x.png", "/nowhere/x.png"):
         answer = client.post("/search", json={"text": f'<p>Find it <img src="{source}"></p>'})
         assert len(ids(answer)) == 5
         assert source not in answer.json()["query"]["stem"]
@@ -57,11 +57,11 @@ class Markup(HTMLParser):
 
 
 def test_nothing_in_a_question_can_run(client: TestClient) -> None:
-    found = client.get(f"/questions/{quote(HOSTILE.id, safe='')}").json()
-    assert found["id"] == HOSTILE.id
+    question = client.get(f"/questions/{quote(HOSTILE.id, safe='')}").json()
+    assert question["id"] == HOSTILE.id
     results = client.post("/search", json={"text": "Find the attack", "by": "text"}).json()["results"]
-    searched = next(one["question"] for one in results if one["question"]["id"] == HOSTILE.id)
-    for html in (found["html"], searched["html"]):
+    searched = next(result["question"] for result in results if result["question"]["id"] == HOSTILE.id)
+    for html in (question["html"], searched["html"]):
         texts = [html["stem"], *html["options"], html["answer"], html["analysis"]]
         markup = Markup(" ".join(text for text in texts if text))
         assert "math" in markup.elements

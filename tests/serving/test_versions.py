@@ -37,7 +37,7 @@ def rebuild(index: Path, bank: str, model: str) -> None:
     assert main(["index", bank, "--model", model, "--out", str(index), "--replace", *FAST]) == 0
 
 
-def found(client: TestClient | httpx.Client) -> set[str]:
+def found_ids(client: TestClient | httpx.Client) -> set[str]:
     """Ids of the questions that are found; there is an answer, whatever happens."""
     assert client.get("/ready").status_code == 200
     assert client.get("/filters").status_code == 200
@@ -55,13 +55,13 @@ def test_the_next_version_and_the_one_before(
     client_of: ClientOf, own_index: Path, part: str, model_folder: str, tiny_bank: QuestionBank, tmp_path: Path
 ) -> None:
     with client_of(own_index) as client:
-        before = found(client)
+        before = found_ids(client)
         assert len(before) > 5
         rebuild(own_index, part, model_folder)
         until(lambda: client.get("/filters").json()["questions"] == 2)
-        assert found(client) <= set(tiny_bank.ids[:2])
+        assert found_ids(client) <= set(tiny_bank.ids[:2])
         assert main(["index", "use", str(own_index), "previous"]) == 0
-        until(lambda: found(client) == before)
+        until(lambda: found_ids(client) == before)
         assert metric(client, "tqnet_index_behind") == 0
         own_index.rename(tmp_path / "elsewhere")
         until(lambda: metric(client, "tqnet_index_behind") == 1)  # though nobody searches
@@ -77,16 +77,16 @@ def test_a_real_server_with_another_model(
         serving(index, "--floor", "-1", *FAST) as address,
         httpx.Client(base_url=address, timeout=60, trust_env=False) as client,
     ):
-        before = found(client)
+        before = found_ids(client)
         rebuild(index, part, wider_model)
-        until(lambda: found(client) != before)
-        assert found(client) <= set(tiny_bank.ids[:2])
+        until(lambda: found_ids(client) != before)
+        assert found_ids(client) <= set(tiny_bank.ids[:2])
         Path(wider_model).rename(tmp_path / "moved")
         assert main(["index", "use", str(index), "previous"]) == 0
-        until(lambda: found(client) == before)
+        until(lambda: found_ids(client) == before)
         assert main(["index", "use", str(index), "2"]) == 0
         until(lambda: "note" in client.get("/ready").json())
         note = "version 1 of the index is still searched: the current one cannot be opened"
         assert client.get("/ready").json() == {"status": "ok", "note": note}
-        assert found(client) == before
+        assert found_ids(client) == before
         assert metric(client, "tqnet_index_behind") == 1  # type: ignore[arg-type]

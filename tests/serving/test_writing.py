@@ -122,9 +122,9 @@ def test_an_id_like_the_path_of_a_figure(client: TestClient, bank: QuestionBank)
     for id in ("e/figures/1", "e/figures/x", "e/figures/1/figures/2", f"{pictured.id}/figures/99"):
         assert client.get(f"/questions/{id}").status_code == 404
         put(client, NEW | {"id": id}, NEW | {"id": "new"})
-        question, other = (client.get(f"/questions/{each}") for each in (id, "new"))
+        question, ordinary = (client.get(f"/questions/{each}") for each in (id, "new"))
         assert (question.status_code, question.headers["Content-Type"]) == (200, "application/json")
-        assert question.json() == other.json() | {"id": id}
+        assert question.json() == ordinary.json() | {"id": id}
     put(client, NEW | {"id": f"{pictured.id}/figures/1"})
     assert client.get(f"/questions/{pictured.id}/figures/1").headers["Content-Type"] == "image/png"
 

@@ -32,8 +32,8 @@ def test_mentions_of_one_value_are_one_number(equation: str, equations: float, m
 
     monkeypatch.setattr(WordProblemSolver, "solve", solve)
     bank = QuestionBank.from_questions([Question(id="a", stem=TEXT, extras={"equation": "3+5"})])
-    found = ValidationAnswers(solver, bank, 3, "fp32", seed=0)()
-    assert found == {"valid/answers": 1.0, "valid/equations": equations}
+    metrics = ValidationAnswers(solver, bank, 3, "fp32", seed=0)()
+    assert metrics == {"valid/answers": 1.0, "valid/equations": equations}
 
 
 EQUATIONS = [
@@ -52,13 +52,13 @@ def test_every_triple_is_as_defined(positives: str) -> None:
     rng = np.random.default_rng(0)
     drawn = [triples.draw(problem, rng) for problem in triples.problems for _ in range(50)]
     for triple in drawn:
-        own, other = EQUATIONS[triple.problem], EQUATIONS[triple.positive]
+        anchor, positive = EQUATIONS[triple.problem], EQUATIONS[triple.positive]
         assert triple.positive != triple.problem
-        end, own_end = ends(other)[triple.node], ends(own)[triple.anchor_node]
-        assert pattern(other[triple.node : end]) == pattern(own[triple.anchor_node : own_end])
+        end, anchor_end = ends(positive)[triple.node], ends(anchor)[triple.anchor_node]
+        assert pattern(positive[triple.node : end]) == pattern(anchor[triple.anchor_node : anchor_end])
         assert triple.anchor_node == 0 or (positives == "either" and triple.node == 0)
         assert triple.node == 0 or positives != "same"
-        assert len(EQUATIONS[triple.negative]) == len(own)
+        assert len(EQUATIONS[triple.negative]) == len(anchor)
         assert _operators(triple.negative) != _operators(triple.problem)
     if positives == "subtree":
         assert {triple.positive for triple in drawn if triple.problem == 0} == {1, 2, 6, 7}

@@ -49,13 +49,13 @@ def test_loss_and_gradients_are_those_of_stacks(
     hidden.requires_grad_()
     source = decoder.read(hidden, mask, number_at)
     all_different = torch.arange(FIXED + 3).expand(4, -1)
-    found = decoder(source, TreeBatch.from_equations(EQUATIONS, tokens), all_different)[0].sum()
+    actual = decoder(source, TreeBatch.from_equations(EQUATIONS, tokens), all_different)[0].sum()
     by_stacks = stacks.StackDecoder(decoder)
     texts = _unpadded(hidden, mask, number_at)
     expected = sum(map(stacks.log_likelihood, [by_stacks] * 4, texts, EQUATIONS, tokens), torch.zeros(()))
-    torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(actual, expected, rtol=1e-5, atol=1e-5)
     weights = (hidden, *decoder.parameters())
-    gradients = (torch.autograd.grad(of, weights, retain_graph=True) for of in (found, expected))
+    gradients = (torch.autograd.grad(value, weights, retain_graph=True) for value in (actual, expected))
     for gradient, by_autograd in zip(*gradients, strict=True):
         assert by_autograd.any()
         torch.testing.assert_close(gradient, by_autograd, rtol=1e-5, atol=1e-5)
@@ -99,11 +99,11 @@ def test_in_bf16_scores_are_near_those_in_fp32(decoder: TreeDecoder) -> None:
 
     expected = losses()
     with torch.autocast("cpu", torch.bfloat16):
-        found = losses()
+        in_bf16 = losses()
         with torch.inference_mode():
             scores = beam_search(decoder, decoder.read(*_texts()), 3, most=7)[2]
     with torch.inference_mode():
         expected_scores = beam_search(decoder, decoder.read(*_texts()), 3, most=7)[2]
     torch.testing.assert_close(scores[:, 0], expected_scores[:, 0], rtol=0.05, atol=0.05)
-    for of, expected_of in zip(found, expected, strict=True):
-        assert (of.float() - expected_of).norm() < 0.05 * expected_of.norm()
+    for value, expected_value in zip(in_bf16, expected, strict=True):
+        assert (value.float() - expected_value).norm() < 0.05 * expected_value.norm()

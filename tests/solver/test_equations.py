@@ -28,7 +28,9 @@ from tqnet.text.equations import (
 LEAVES = st.sampled_from(["n1", "n2", "n3", "3.14", "25%", "1/6"]).map(lambda token: (token,))
 TREES = st.recursive(
     LEAVES,
-    lambda inner: st.tuples(st.sampled_from(OPERATORS), inner, inner).map(lambda of: (of[0], *of[1], *of[2])),
+    lambda inner: st.tuples(st.sampled_from(OPERATORS), inner, inner).map(
+        lambda parts: (parts[0], *parts[1], *parts[2])
+    ),
     max_leaves=10,
 )
 
@@ -47,8 +49,8 @@ def test_fractions_are_written_as_one_number() -> None:
 
 @given(TREES)
 def test_subtrees_are_slices(tree: Prefix) -> None:
-    behind = ends(tree)
-    for root, end in enumerate(behind):
+    subtree_ends = ends(tree)
+    for root, end in enumerate(subtree_ends):
         assert ends(tree[root:end])[0] == end - root
     assert drawn(tree).count("\n") == len(tree) - 1
 
@@ -137,6 +139,6 @@ def test_constants_are_learnt_by_count() -> None:
 
 
 def test_answers_are_written_as_people_do() -> None:
-    assert [written(Fraction(*of)) for of in ((6, 1), (5, 2), (1, 3))] == ["6", "2.5", "1/3 = 0.333333"]
+    assert [written(Fraction(*ratio)) for ratio in ((6, 1), (5, 2), (1, 3))] == ["6", "2.5", "1/3 = 0.333333"]
     assert same_value(Fraction(1, 3), Fraction("0.33333"))
     assert not same_value(Fraction(1), Fraction("1.01"))

@@ -44,7 +44,7 @@ def problem(equation: str) -> WordProblem:
 
 
 @pytest.mark.parametrize(
-    ("found", "true", "same"),
+    ("predicted", "true", "same"),
     [
         ("n1 - n2", "12-3", (True, True)),
         ("n1 - n3", "12-3", (True, True)),  # the other 3
@@ -55,9 +55,9 @@ def problem(equation: str) -> WordProblem:
         ("n1 / n2", "12-3", (False, False)),
     ],
 )
-def test_equations_are_compared_by_values_and_places(found: str, true: str, same: tuple[bool, bool]) -> None:
+def test_equations_are_compared_by_values_and_places(predicted: str, true: str, same: tuple[bool, bool]) -> None:
     values = tuple(map(Fraction, (12, 3, 3, 5)))
-    assert same_equation(parse_equation(found), values, problem(true)) == same
+    assert same_equation(parse_equation(predicted), values, problem(true)) == same
 
 
 def told(*equations: str, text: str = TEXT) -> list[GoldProblem]:
@@ -82,7 +82,7 @@ def test_answers_and_equations() -> None:
     low, high = scores.interval("answers")
     assert low <= scores.share("answers") == 0.5 <= high
     assert scores.to_dict()["equations"]["share"] == 0.25
-    assert [(one.operators, one.depth) for one in problems] == [(1, 1), (2, 2), (1, 1), (0, 0)]
+    assert [(gold.operators, gold.depth) for gold in problems] == [(1, 1), (2, 2), (1, 1), (0, 0)]
 
     table = solver_table({"mine": scores}, np.array([True, False, False, False]), ("A note.",))
     assert table.rows[0][-1] == "0.333"
@@ -99,7 +99,7 @@ def test_answers_and_equations() -> None:
     assert [row[1:] for row in shown.rows] == [("n1 - n2", "–", "n1 - n3"), ("n1 - (n2 + n4)", "–", "n1 - n2 - n4")]
     assert shown.notes == ("b alone: 2.",)
     written = example_table(problems, {"a": [Solution(())] * 4, "b": solutions}, {"a": none, "b": scores}, False)
-    assert [row[0] for row in written.rows] == [one.question.id for one in problems[:2]]
+    assert [row[0] for row in written.rows] == [gold.question.id for gold in problems[:2]]
     assert not example_table(problems, {"b": solutions}, {"b": scores}, shows_text=True).rows
 
 
@@ -109,27 +109,35 @@ def test_problems_of_one_group_are_drawn_together() -> None:
     varied = [replace(question, group=f"g{at // 5}") for at, question in enumerate(questions)]
 
     def width(questions: list[Question]) -> float:
-        found, _ = gold_problems(QuestionBank.from_questions(questions))
-        right = [Solution(one.problem.values, one.problem.equation, one.problem.answer) for one in found]
-        scores = score_solutions(found, [one if at // 5 % 2 else Solution(()) for at, one in enumerate(right)])
+        gold, _ = gold_problems(QuestionBank.from_questions(questions))
+        right = [
+            Solution(gold_problem.problem.values, gold_problem.problem.equation, gold_problem.problem.answer)
+            for gold_problem in gold
+        ]
+        scores = score_solutions(
+            gold, [right_solution if at // 5 % 2 else Solution(()) for at, right_solution in enumerate(right)]
+        )
         (note,) = solver_table({"mine": scores}, np.zeros(40, dtype=bool)).notes
-        assert note.endswith("groups of problems drawn anew.") == any(one.group for one in questions)
+        assert note.endswith("groups of problems drawn anew.") == any(question.group for question in questions)
         assert scores.share("answers") == 0.5
         low, high = scores.interval("answers")
         return high - low
 
     assert width(varied) > 1.8 * width(questions)
-    found, _ = gold_problems(QuestionBank.from_questions([*varied[:7], *questions[7:9]]))
-    assert groups_of(found).tolist() == [0, 0, 0, 0, 0, 5, 5, 7, 8]
+    gold, _ = gold_problems(QuestionBank.from_questions([*varied[:7], *questions[7:9]]))
+    assert groups_of(gold).tolist() == [0, 0, 0, 0, 0, 5, 5, 7, 8]
 
 
 def test_a_bank_says_what_is_not_measured() -> None:
     rows = [("12 and 977 ?", "12*977*314"), ("3 ?", "3/0"), ("Who ?", None)]
     bank = QuestionBank.from_questions(
-        [Question(str(at), stem=text, extras={"equation": of} if of else {}) for at, (text, of) in enumerate(rows)]
+        [
+            Question(str(at), stem=text, extras={"equation": equation} if equation else {})
+            for at, (text, equation) in enumerate(rows)
+        ]
     )
-    found, faults = gold_problems(bank)  # a constant that stands once is known here
-    assert [one.place for one in found] == [0]
+    gold, faults = gold_problems(bank)  # a constant that stands once is known here
+    assert [gold_problem.place for gold_problem in gold] == [0]
     assert list(faults.values()) == ["1: 3 is divided by zero", "2: has no field 'equation'"]
 
 
@@ -138,7 +146,7 @@ def test_representations_of_prototypes() -> None:
     common = common_prototypes(problems)
     assert common.tolist() == [True] * 12 + [False]
     rng = np.random.default_rng(0)
-    names = [one.prototype for one in problems[:12]]
+    names = [gold.prototype for gold in problems[:12]]
     near = np.repeat(np.eye(4)[:2], 6, 0) + 0.05 * rng.normal(size=(12, 4))
     far = rng.normal(size=(12, 4))
     assert calinski_harabasz(near, names) > 10 * calinski_harabasz(far, names)
@@ -149,14 +157,14 @@ def test_representations_of_prototypes() -> None:
     assert cosines[0] == pytest.approx(near[0] @ mean / np.linalg.norm(near[0]) / np.linalg.norm(mean))
 
     bins = accuracy_by_distance(np.array([-0.4, 0.05, 0.1, 0.95, 1.0]), np.array([True, False, True, True, False]))
-    assert [(one.problems, one.right) for one in bins][:3] == [(2, 0.5), (1, 1.0), (0, None)]
+    assert [(bucket.problems, bucket.right) for bucket in bins][:3] == [(2, 0.5), (1, 1.0), (0, None)]
     assert (bins[-1].problems, bins[-1].right) == (2, 0.5)
-    found = Representations(np.concatenate((near, far[:1])), None)
-    analysis = analyse(found, problems, np.ones(13, dtype=bool), None)
-    assert sum(one.problems for one in analysis.distances) == 12
+    representations = Representations(np.concatenate((near, far[:1])), None)
+    analysis = analyse(representations, problems, np.ones(13, dtype=bool), None)
+    assert sum(bucket.problems for bucket in analysis.distances) == 12
     assert prototype_table({"a": analysis}, problems).rows[0][3] == "–"
     assert distance_table({"a": analysis}).rows[-1][-1] == "1.000"
-    assert analyse(found, problems[-1:], np.ones(1, dtype=bool), None).index is None
+    assert analyse(representations, problems[-1:], np.ones(1, dtype=bool), None).index is None
 
 
 def test_pairs_that_are_followed_through_the_layers() -> None:

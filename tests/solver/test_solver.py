@@ -47,30 +47,30 @@ def test_all_trees_at_once_are_each_tree_by_a_stack(solver: WordProblemSolver) -
     places = [[solver.alphabet.place(token) for token in problem.equation] for problem in problems]
     trees = TreeBatch.from_equations([problem.equation for problem in problems], places)
     equal = solver.equal_numbers([problem.values for problem in problems])
-    found, goals, subtrees = solver(equal, trees, **_packed(solver, TEXTS))
+    scores, goals, subtrees = solver(equal, trees, **_packed(solver, TEXTS))
     source, decoder = solver.read(**_packed(solver, TEXTS)), solver.decoder
     node = 0
-    for row, (problem, of) in enumerate(zip(problems, places, strict=True)):
-        own, behind, total = torch.tensor([row]), ends(problem.equation), torch.zeros(())
+    for row, (problem, row_places) in enumerate(zip(problems, places, strict=True)):
+        row_index, subtree_ends, total = torch.tensor([row]), ends(problem.equation), torch.zeros(())
 
         def meet(goal: torch.Tensor, place: int) -> torch.Tensor:
             """Goal by goal, as the paper tells it; gives the subtree's embedding."""
             nonlocal total
-            context = decoder.context(goal, source, own)  # noqa: B023
-            total = total + decoder.log_probabilities(goal, context, source, own)[0, of[place]]  # noqa: B023
-            token = torch.tensor([of[place]])  # noqa: B023
-            embedding = source.embeddings(own, token)  # noqa: B023
+            context = decoder.context(goal, source, row_index)  # noqa: B023
+            total = total + decoder.log_probabilities(goal, context, source, row_index)[0, row_places[place]]  # noqa: B023
+            token = torch.tensor([row_places[place]])  # noqa: B023
+            embedding = source.embeddings(row_index, token)  # noqa: B023
             torch.testing.assert_close(goals[node + place], goal[0])  # noqa: B023
             if problem.equation[place] in OPERATORS:  # noqa: B023
                 left = meet(decoder.left(goal, context, token, source), place + 1)
                 right = decoder.right(decoder.pending(goal, context, token, source), left)
-                embedding = decoder.subtree(token, left, meet(right, behind[place + 1]), source)  # noqa: B023
+                embedding = decoder.subtree(token, left, meet(right, subtree_ends[place + 1]), source)  # noqa: B023
             torch.testing.assert_close(subtrees[node + place], embedding[0])  # noqa: B023
             return embedding
 
-        meet(source.root[own], 0)
-        torch.testing.assert_close(found[row], total)
-        node += len(of)
+        meet(source.root[row_index], 0)
+        torch.testing.assert_close(scores[row], total)
+        node += len(row_places)
 
 
 @pytest.mark.parametrize("equation_loss", ["sum", "mean"])

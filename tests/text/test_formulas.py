@@ -31,7 +31,7 @@ def texts(draw: st.DrawFn) -> tuple[str, list[str]]:
     return "".join(pieces), bodies
 
 
-def found(text: str) -> list[Span]:
+def formula_spans(text: str) -> list[Span]:
     return [(segment.start, segment.end) for segment in segments(text) if segment.is_formula]
 
 
@@ -55,9 +55,9 @@ def parsed(text: str) -> list[Span]:
 
 def test_formulas_of_the_sample_bank_are_those_of_a_latex_parser(sample_bank: QuestionBank) -> None:
     stems = sample_bank.column("stem")
-    assert sum(bool(found(stem)) for stem in stems) > 100
+    assert sum(bool(formula_spans(stem)) for stem in stems) > 100
     for stem in stems:
-        assert found(stem) == parsed(stem), stem
+        assert formula_spans(stem) == parsed(stem), stem
 
 
 @given(texts())
@@ -70,7 +70,7 @@ def test_formulas_are_found_whatever_their_delimiters(text_and_bodies: tuple[str
     "text", ["$5 and $6", "from $5 to $10.", "US$5 or US$6", r"\$5 and \$6", "costs $5", r"a \\(b\\)", "$$$$"]
 )
 def test_money_and_escaped_delimiters_are_prose(text: str) -> None:
-    assert found(text) == []
+    assert formula_spans(text) == []
 
 
 @pytest.mark.parametrize(
@@ -113,8 +113,8 @@ def test_awkward_formulas_are_found(text: str, bodies: list[str]) -> None:
 
 def test_a_formula_holds_no_other_of_its_kind() -> None:
     r"""Else texts of ``\(`` alone would take a time by the square of their length."""
-    assert [one.body for one in segments(r"\(" * 3 + r"x\)") if one.is_formula] == ["x"]
-    assert [one.body for one in segments(r"\[ a \\[2pt] b \]") if one.is_formula] == [r" a \\[2pt] b "]
+    assert [segment.body for segment in segments(r"\(" * 3 + r"x\)") if segment.is_formula] == ["x"]
+    assert [segment.body for segment in segments(r"\[ a \\[2pt] b \]") if segment.is_formula] == [r" a \\[2pt] b "]
 
 
 @given(st.text("$\\()[]{}a1 求\n", max_size=40))
@@ -150,7 +150,7 @@ def test_any_part_of_a_texts_units_joins_to_whole_formulas(
         if unit.formula is not None:
             per_formula_again.setdefault(unit.formula, []).append(unit.text)
     assert list(per_formula_again.values()) == list(per_formula.values())
-    prose = ["".join(unit.text for unit in of if unit.formula is None) for of in (kept, again)]
+    prose = ["".join(unit.text for unit in kept_units if unit.formula is None) for kept_units in (kept, again)]
     assert prose[0] == prose[1]
 
 

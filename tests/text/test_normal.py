@@ -45,7 +45,7 @@ def test_equal_formulas(forms: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "second"),
     [
         ("2^{10}", "2^10"),
         ("x_{12}", "x_12"),
@@ -62,8 +62,8 @@ def test_equal_formulas(forms: tuple[str, ...]) -> None:
         (r"\sin xy", "s i n"),
     ],
 )
-def test_formulas_that_differ(one: str, other: str) -> None:
-    assert normal_formula(one) != normal_formula(other)
+def test_formulas_that_differ(first: str, second: str) -> None:
+    assert normal_formula(first) != normal_formula(second)
 
 
 PIECES = r"\ { } ^ _ $ x 12 \frac \sqrt [ ] \left . , / \over ' \text{if} sin"

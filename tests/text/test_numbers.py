@@ -56,7 +56,7 @@ def test_values(text: str, numbers: list[tuple[str, str]]) -> None:
     ["x2 2x H2O A-5 v2.0.1", "3m = x", "10^x", "$x^2+3$", r"$\frac{3}{4}$", "1/0", "no one, this one", "", "?!", "求"],
 )
 def test_no_numbers(text: str) -> None:
-    assert [one for one in seen(text) if one != ("10", "10")] == []
+    assert [number for number in seen(text) if number != ("10", "10")] == []
 
 
 @pytest.mark.parametrize(

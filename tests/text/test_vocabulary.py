@@ -61,8 +61,8 @@ def test_a_command_never_matches_inside_a_longer_one(make_tokenizer: Make, order
     for alone in ([r"\in"], [r"\infty"]):
         tokenizer = make_tokenizer()
         add_tokens(tokenizer, alone)
-        other = ({r"\in", r"\infty"} - set(alone)).pop()
-        assert alone[0] not in pieces(tokenizer, f"${other}$")
+        other_command = ({r"\in", r"\infty"} - set(alone)).pop()
+        assert alone[0] not in pieces(tokenizer, f"${other_command}$")
         assert pieces(tokenizer, f"${alone[0]}$") == alone
 
 
@@ -159,7 +159,7 @@ def test_case_is_folded_in_prose_alone(tokenizer: BertTokenizer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "second"),
     [
         (r"$\displaystyle \dfrac{1}{2}$", r"$\frac{1}{2}$"),
         (r"$\left( x\,+\,y \right)$", "$(x+y)$"),
@@ -169,8 +169,8 @@ def test_case_is_folded_in_prose_alone(tokenizer: BertTokenizer) -> None:
         (r"$\triangle\mathrm{ABC}$", r"$\triangle ABC$"),
     ],
 )
-def test_typography_and_synonyms_do_not_tell_formulas_apart(one: str, other: str) -> None:
-    assert spell(one) == spell(other)
+def test_typography_and_synonyms_do_not_tell_formulas_apart(first: str, second: str) -> None:
+    assert spell(first) == spell(second)
 
 
 def test_words_in_formulas_stay_words() -> None:

@@ -192,8 +192,8 @@ def test_help_explains_every_setting(recipe: Path, capsys: pytest.CaptureFixture
 def test_settings_of_encoders(file: Path) -> None:
     """They go with any recipe's own, and change nothing but the encoder and its rate."""
     recipe, given = str(ROOT / "configs/small/similar.yaml"), ["data.bank=BANK"]
-    plain, other = (load_config(SimilarConfig, files, given) for files in ([recipe], [recipe, str(file)]))
-    assert other.model.text.rpartition("/")[2].lower().removesuffix("-v1.5") == file.stem
-    changed = {name for name in vars(plain.model) if getattr(plain.model, name) != getattr(other.model, name)}
+    plain, with_encoder = (load_config(SimilarConfig, files, given) for files in ([recipe], [recipe, str(file)]))
+    assert with_encoder.model.text.rpartition("/")[2].lower().removesuffix("-v1.5") == file.stem
+    changed = {name for name in vars(plain.model) if getattr(plain.model, name) != getattr(with_encoder.model, name)}
     assert changed <= {"text", "prompt", "vocabulary", "lora"}
-    assert (plain.run, plain.temperature) == (other.run, other.temperature)
+    assert (plain.run, plain.temperature) == (with_encoder.run, with_encoder.temperature)

@@ -47,7 +47,9 @@ def load(build_tiny: Callable[..., TQNetModel], tiny_bank: QuestionBank) -> Load
 
 def equal(first: Batch, second: Batch) -> bool:
     return torch.equal(first.index, second.index) and all(
-        torch.equal(one[name], two[name]) for one, two in zip(first.views, second.views, strict=True) for name in one
+        torch.equal(left[name], right[name])
+        for left, right in zip(first.views, second.views, strict=True)
+        for name in left
     )
 
 
@@ -65,23 +67,23 @@ def test_epochs_and_views_draw_different_augmentations(load: Load) -> None:
                 index.tolist(), view["input_ids"], view["attention_mask"].bool(), figures, strict=True
             ):
                 views.setdefault(question, []).append((ids[mask].tolist(), hash(pixels.numpy().tobytes())))
-    drawn = [len({str(view) for view in of}) / len(of) for of in views.values()]
+    drawn = [len({str(view) for view in question_views}) / len(question_views) for question_views in views.values()]
     assert len(views) == 40
-    assert {len(of) for of in views.values()} == {4}  # two epochs, two views
+    assert {len(question_views) for question_views in views.values()} == {4}  # two epochs, two views
     assert sum(drawn) / len(drawn) > 0.9
 
 
 @pytest.mark.parametrize("size", [1, 3, 8, 100])
 def test_a_split_keeps_every_figure_with_its_question(size: int, load: Load) -> None:
     for batch in load():
-        for whole in batch.views:
-            parts = split_questions(whole, size)
+        for view in batch.views:
+            parts = split_questions(view, size)
             assert [len(part["input_ids"]) for part in parts] == [min(size, 8 - n) for n in range(0, 8, size)]
             for part in parts:
                 assert len(part["pixel_values"]) == part["image_counts"].sum()
-            lengths = whole.pop("lengths")
+            lengths = view.pop("lengths")
             assert np.array_equal(np.concatenate([part["lengths"].text for part in parts]), lengths.text)
-            for name, value in whole.items():
+            for name, value in view.items():
                 assert torch.equal(torch.cat([part[name] for part in parts]), value)
 
 
@@ -98,7 +100,9 @@ def test_content_hashes(tiny_bank: QuestionBank, draw_figure: Callable[..., str]
         {"images": (), "id": "e"},
     ]
     bank = QuestionBank.from_questions(dataclasses.replace(question, **change) for change in changes)
-    classes = {stream: [of.tolist().index(value) for value in of] for stream, of in content_hashes(bank).items()}
+    classes = {
+        stream: [hashes.tolist().index(value) for value in hashes] for stream, hashes in content_hashes(bank).items()
+    }
     assert classes == {"fused": [0, 0, 2, 3, 4], "text": [0, 0, 0, 3, 0], "visual": [0, 0, 2, 0, 4]}
 
 
@@ -125,7 +129,7 @@ def test_parts_are_the_cheapest(rows: list[tuple[int, int]], overhead: int) -> N
         itertools.combinations(range(1, len(rows)), count) for count in range(len(rows))
     )
     all_bounds = ((0, *cut, len(rows)) for cut in cuts)
-    allowed = [found for found in all_bounds if max(b - a for a, b in itertools.pairwise(found)) <= 4]
+    allowed = [candidate for candidate in all_bounds if max(b - a for a, b in itertools.pairwise(candidate)) <= 4]
     assert bounds[-1] == len(rows)
     assert cost(bounds) == min(map(cost, allowed))
 
@@ -205,22 +209,22 @@ def test_masks_depend_on_seed_epoch_and_question_alone(processor: TQNetProcessor
         return {item: (ids[m].tolist(), labels[m].tolist()) for item, (ids, labels, m) in zip(items, rows, strict=True)}
 
     first = mask_of([(0, 5, 0), (0, 6, 0), (0, 7, 0)])
-    other = mask_of([(0, 90, 0), (0, 7, 0), (1, 7, 0), (0, 5, 0)])
-    assert first[(0, 7, 0)] == other[(0, 7, 0)]
-    assert first[(0, 5, 0)] == other[(0, 5, 0)]
-    assert other[(0, 7, 0)] != other[(1, 7, 0)]
+    second = mask_of([(0, 90, 0), (0, 7, 0), (1, 7, 0), (0, 5, 0)])
+    assert first[(0, 7, 0)] == second[(0, 7, 0)]
+    assert first[(0, 5, 0)] == second[(0, 5, 0)]
+    assert second[(0, 7, 0)] != second[(1, 7, 0)]
     assert first[(0, 7, 0)] != mask_of([(0, 7, 0)], seed=1)[(0, 7, 0)]
 
 
 @pytest.mark.parametrize(
-    ("family", "pieces", "whole"),
+    ("family", "pieces", "starts_word"),
     [
         ("xlm-roberta", ["▁un", "believ", "able", "求", "▁#", "##"], [True, False, False, True, True, True]),
         ("bert", ["un", "##believ", "##able", "求", "#"], [True, False, False, True, True]),
         ("roberta", ["Ġun", "believ", "able", "æ±Ĥ", "éĿ¢"], [True, False, False, True, True]),
     ],
 )
-def test_words_of_every_tokenizer(family: str, pieces: list[str], whole: list[bool]) -> None:
+def test_words_of_every_tokenizer(family: str, pieces: list[str], starts_word: list[bool]) -> None:
     model: Any = {
         "xlm-roberta": lambda: models.Unigram([("<unk>", 0.0), *((piece, -1.0) for piece in pieces)], 0),
         "bert": lambda: models.WordPiece({piece: i for i, piece in enumerate(["[UNK]", *pieces])}, unk_token="[UNK]"),
@@ -228,7 +232,7 @@ def test_words_of_every_tokenizer(family: str, pieces: list[str], whole: list[bo
     }[family]()
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(model))
     continuing = continuing_pieces(tokenizer)
-    assert [tokenizer.convert_tokens_to_ids(piece) not in continuing for piece in pieces] == whole
+    assert [tokenizer.convert_tokens_to_ids(piece) not in continuing for piece in pieces] == starts_word
 
 
 def test_the_prompt_is_not_masked(build_tiny: Callable[..., TQNetModel], sample_bank: QuestionBank) -> None:

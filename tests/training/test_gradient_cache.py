@@ -47,13 +47,13 @@ def train(model: TQNetModel, inputs: Inputs, chunk: int, bf16: bool = False) -> 
     return gradients(model)
 
 
-def assert_close(found: dict[str, Tensor], expected: dict[str, Tensor]) -> None:
+def assert_close(actual: dict[str, Tensor], expected: dict[str, Tensor]) -> None:
     """On the scale of the largest: sums of chunks round otherwise than one sum."""
-    assert found.keys() == expected.keys()
+    assert actual.keys() == expected.keys()
     largest = max(float(gradient.abs().max()) for gradient in expected.values())
     assert largest > 1e-3
     for name, gradient in expected.items():
-        assert (found[name] - gradient).abs().max() < 1e-4 * largest, name
+        assert (actual[name] - gradient).abs().max() < 1e-4 * largest, name
 
 
 @pytest.mark.parametrize("chunk", [1, 16])
@@ -105,8 +105,8 @@ def test_chunks_pass_one_after_the_other(build_tiny: Build, inputs: Inputs) -> N
     )
     embedding = embed_in_chunks(model, inputs, 16)
     for part in embedding.grad_fn.next_functions:  # type: ignore[union-attr]  # of torch.cat: a node per chunk
-        part[0].register_prehook(lambda of: passed.append(("backward", len(of[0]))))  # type: ignore[union-attr]
+        part[0].register_prehook(lambda grads: passed.append(("backward", len(grads[0]))))  # type: ignore[union-attr]
     scl(embedding).backward()
-    there = [("forward", 16), ("forward", 16), ("forward", 8)]
-    back = [(name, size) for size in (8, 16, 16) for name in ("backward", "forward")]
-    assert passed == [*there, *back]
+    forwards = [("forward", 16), ("forward", 16), ("forward", 8)]
+    backwards = [(name, size) for size in (8, 16, 16) for name in ("backward", "forward")]
+    assert passed == [*forwards, *backwards]

@@ -21,7 +21,7 @@ def bank(difficulties: list[float | None], **fields: list[str | None]) -> Questi
 
 
 def levels(labels: ClassLabels) -> list[int | None]:
-    return [own[0] if own else None for own in labels.labels]
+    return [classes[0] if classes else None for classes in labels.labels]
 
 
 def test_few_difficulties_are_levels_of_their_own() -> None:
@@ -33,18 +33,18 @@ def test_few_difficulties_are_levels_of_their_own() -> None:
 
 def test_many_difficulties_are_cut_into_levels_of_equal_size() -> None:
     values = np.random.default_rng(0).permutation(np.linspace(0, 1, 100))
-    found = levels(difficulty_labels(bank(values.tolist()), 4))
-    assert np.bincount(found).tolist() == [25, 25, 25, 25]
-    assert [max(values[np.array(found) == k]) for k in range(4)] == sorted(values)[24::25]
+    assigned = levels(difficulty_labels(bank(values.tolist()), 4))
+    assert np.bincount(assigned).tolist() == [25, 25, 25, 25]
+    assert [max(values[np.array(assigned) == k]) for k in range(4)] == sorted(values)[24::25]
 
 
 def test_labels_of_other_splits_are_not_read() -> None:
     splits = ["train", "valid", "test", None, "train"]
-    of = bank([1, 9, 8, 2, None], split=splits, type=["a", "b", "c", "d", None])
-    assert readable_labels(of).tolist() == [True, False, False, True, True]
-    assert type_labels(of).names == ["a", "d"]
-    assert type_labels(of).labels == [(0,), (), (), (1,), ()]
-    assert difficulty_labels(of, 5).names == ["up to 1", "up to 2"]
+    questions = bank([1, 9, 8, 2, None], split=splits, type=["a", "b", "c", "d", None])
+    assert readable_labels(questions).tolist() == [True, False, False, True, True]
+    assert type_labels(questions).names == ["a", "d"]
+    assert type_labels(questions).labels == [(0,), (), (), (1,), ()]
+    assert difficulty_labels(questions, 5).names == ["up to 1", "up to 2"]
 
 
 def test_a_head_starts_at_how_frequent_the_classes_are() -> None:

@@ -62,8 +62,8 @@ def test_segments_are_in_order_or_swapped(processor: TQNetProcessor) -> None:
     """Joined by a separator, options behind both; a text that cannot be cut is as it is."""
 
     def joined(first: str, second: str) -> list[int]:
-        one, other = processor.tokenize([first, second])
-        return [*one, *other[1:]]
+        first_ids, second_ids = processor.tokenize([first, second])
+        return [*first_ids, *second_ids[1:]]
 
     options = "\n(A) $3$\n(B) $4$"
     wanted = {
@@ -136,7 +136,7 @@ def bank(draw_figure: Callable[..., str], tmp_path: Path) -> QuestionBank:
     again = tmp_path / "again.png"
     again.write_bytes(Path(first).read_bytes())
     images = [(third,), (first, second), (str(again),), (), (second,)]
-    questions = [Question(id=str(i), stem=f"Find {i}", images=own) for i, own in enumerate(images)]
+    questions = [Question(id=str(i), stem=f"Find {i}", images=figures) for i, figures in enumerate(images)]
     questions[4] = replace(questions[4], stem=questions[0].stem)
     return QuestionBank.from_questions(questions)
 
@@ -167,7 +167,7 @@ def test_figures_are_found_among_those_of_other_questions(accelerator: Accelerat
     text, figures = unit(5, 4), unit(5, 2, 4, seed=1)
     order = [3, 0, 2, 1, 4]  # rows of the batch are not those of the bank
     row = {question: at for at, question in enumerate(order)}
-    f = {(q, k): figures[row[q], k] for q, own in enumerate(bank.column("images")) for k in range(len(own))}
+    f = {(q, k): figures[row[q], k] for q, images in enumerate(bank.column("images")) for k in range(len(images))}
     negatives = {
         (0, 0): [(1, 0), (1, 1), (2, 0)],  # not 4, which has its text
         (1, 0): [(0, 0), (4, 0)],  # not 2's, which is equal
@@ -175,7 +175,9 @@ def test_figures_are_found_among_those_of_other_questions(accelerator: Accelerat
         (2, 0): [(0, 0), (1, 1), (4, 0)],
         (4, 0): [(1, 0), (2, 0)],
     }
-    expected = [softmax_loss(text[row[q]], [f[q, k], *(f[other] for other in of)]) for (q, k), of in negatives.items()]
+    expected = [
+        softmax_loss(text[row[q]], [f[q, k], *(f[other] for other in others)]) for (q, k), others in negatives.items()
+    ]
     term = losses_of(accelerator, bank)({"text": text, "figures": figures}, batch(order, bank))["figures"]
     assert term.count == 5
     assert term.loss.item() == pytest.approx(sum(expected) / 5, abs=1e-5)
@@ -186,10 +188,12 @@ def test_solutions_are_found_among_those_of_other_questions(accelerator: Acceler
     content, solution = unit(5, 4), unit(5, 4, seed=1)
     solutions = Solutions(torch.tensor([True, True, False, True, True]), torch.tensor([7, 8, 9, 7, 6]))
     losses = losses_of(accelerator, bank, solutions=solutions)
-    found = {"content": content, "solution": solution, "text": content, "figures": unit(5, 2, 4)}
-    term = losses(found, batch([0, 1, 2, 3, 4], bank))["solution"]
+    outputs = {"content": content, "solution": solution, "text": content, "figures": unit(5, 2, 4)}
+    term = losses(outputs, batch([0, 1, 2, 3, 4], bank))["solution"]
     negatives = {0: [1, 4], 1: [0, 3, 4], 3: [1, 4], 4: [0, 1, 3]}
-    expected = [softmax_loss(content[i], [solution[i], *(solution[j] for j in of)]) for i, of in negatives.items()]
+    expected = [
+        softmax_loss(content[i], [solution[i], *(solution[j] for j in others)]) for i, others in negatives.items()
+    ]
     assert term.count == 4
     assert term.loss.item() == pytest.approx(sum(expected) / 4, abs=1e-5)
 
@@ -199,11 +203,11 @@ def test_a_batch_that_has_nothing_for_a_task(accelerator: Accelerator, bank: Que
     solutions = Solutions(torch.zeros(5, dtype=torch.bool), torch.arange(5))
     losses = losses_of(accelerator, bank, labels=labels, solutions=solutions)
     shapes = {"content": (1, 4), "solution": (1, 4), "text": (1, 4), "figures": (1, 2, 4), "type": (1, 2)}
-    found = {name: torch.randn(shape, requires_grad=True) for name, shape in shapes.items()}
-    terms: dict[str, Term] = losses(found, batch([3], bank))
+    outputs = {name: torch.randn(shape, requires_grad=True) for name, shape in shapes.items()}
+    terms: dict[str, Term] = losses(outputs, batch([3], bank))
     assert [term.count for term in terms.values()] == [0, 0, 0]
     sum(term.loss for term in terms.values()).backward()
-    for name, value in found.items():
+    for name, value in outputs.items():
         assert value.grad is not None, name
         assert not value.grad.any(), name
 
@@ -225,7 +229,7 @@ def test_vectors_are_the_directions_of_sums(tiny_model: TQNetModel, content: Inp
     """Eq. 1; and Eq. 3 figure by figure, each padded to as many as the model reads."""
     model = MultiTaskModel(tiny_model, {"solution", "figures"}, {}).eval()
     with torch.no_grad():
-        found = model(content=content, solution=text_of(content))
+        outputs = model(content=content, solution=text_of(content))
         states = tiny_model.text(**text_of(content)).last_hidden_state
         cells = tiny_model.visual.projection(tiny_model.visual.cells(content["pixel_values"]))
         weight = model.figures.weight, model.figures.bias
@@ -234,16 +238,16 @@ def test_vectors_are_the_directions_of_sums(tiny_model: TQNetModel, content: Inp
     for row, count in enumerate(counts):
         total = states[row][content["attention_mask"][row].bool()].sum(0)
         for name in ("text", "solution"):
-            torch.testing.assert_close(found[name][row], total / total.norm(), atol=1e-5, rtol=0)
+            torch.testing.assert_close(outputs[name][row], total / total.norm(), atol=1e-5, rtol=0)
         for place in range(count):
             mean = (cells[figure] + tiny_model.visual.image_index.weight[place]).mean(0)
             expected = nn.functional.linear(mean, *weight)
-            torch.testing.assert_close(found["figures"][row, place], expected / expected.norm(), atol=1e-5, rtol=0)
+            torch.testing.assert_close(outputs["figures"][row, place], expected / expected.norm(), atol=1e-5, rtol=0)
             figure += 1
-    assert found["figures"].shape == (len(counts), tiny_model.config.max_images, 48)
+    assert outputs["figures"].shape == (len(counts), tiny_model.config.max_images, 48)
     pictured = content["image_counts"] > 0  # a new fusion adds nothing but the mean over visual tokens
-    assert torch.equal(found["content"][~pictured], found["text"][~pictured])
-    assert not torch.isclose(found["content"][pictured], found["text"][pictured]).all(1).any()
+    assert torch.equal(outputs["content"][~pictured], outputs["text"][~pictured])
+    assert not torch.isclose(outputs["content"][pictured], outputs["text"][pictured]).all(1).any()
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ WORDS = ["algebra", "area", "chord", "circle", "cone", "cube", "degree", "edge",
 @pytest.fixture
 def bank(tmp_path: Path) -> str:
     """Ten groups of three, and ten questions without a group."""
-    stems = [f"What is {word} and {other}?" for word in WORDS for other in WORDS[::2]]
+    stems = [f"What is {word} and {other_word}?" for word in WORDS for other_word in WORDS[::2]]
     grouped = [Question(id=str(i), stem=stem, group=f"g{i // 3}", split="train") for i, stem in enumerate(stems[:30])]
     alone = [Question(id=str(i), stem=stem, split="train") for i, stem in enumerate(stems[30:40], 30)]
     QuestionBank.from_questions([*grouped, *alone]).save(tmp_path / "bank.jsonl")
