@@ -293,6 +293,7 @@ def test_html_with_figures_in_cells(
     [
         (["Question", "A", "B", "C"], {"stem": ("Question",), "options": ("A", "B", "C")}),
         (["题干", "选项A", "选项B"], {"stem": ("题干",), "options": ("选项A", "选项B")}),
+        (["题干", "选项Ａ", "选项Ｂ"], {"stem": ("题干",), "options": ("选项Ａ", "选项Ｂ")}),
         (["text", "choice_2", "choice_1"], {"stem": ("text",), "options": ("choice_1", "choice_2")}),
         (["Topic", "Subtopic", "question text"], {"stem": ("question text",), "knowledge": ("Topic", "Subtopic")}),
         (["stem", "1", "2", "other"], {"stem": ("stem",)}),

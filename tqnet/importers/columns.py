@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from tqnet.text.lists import narrow
+
 #: Field -> usual names of its column, the most telling first. A passage is put before the stem.
 _NAMES = {
     "id": "id, question id, qid, que id, unique id, problem id, item id, uid, no, no., number, #, 编号, 题号, 序号",
@@ -36,7 +38,7 @@ FROM_ZERO = frozenset(
 
 #: Columns of one option: "A", "Option B", "choice_3", "选项C"; not "答案A".
 _OPTION = re.compile(
-    r"(?:(?:option|opt|choice|answer|alternative|op|选项) ?)?[(（]?(?:(?P<letter>[a-h])|(?P<number>[1-8]))[)）]?"
+    r"(?:(?:option|opt|choice|answer|alternative|op|选项) ?)?[(]?(?:(?P<letter>[a-h])|(?P<number>[1-8]))[)]?"
 )
 _FIRST_OPTION = frozenset({"option", "choice", "选项"})
 _LEVEL = re.compile(r"(?:topic|knowledge|level|subtopic|知识点|category) ?(?P<number>[1-9])")
@@ -47,7 +49,7 @@ _FIGURE = re.compile(
 )
 _DISTRACTOR = re.compile(r"(?:distractors?|(?:incorrect|wrong) ?(?:answers?|options?|choices?)?|干扰项)(?: ?\d)?")
 #: What forms add to a name: "Question - max 120 characters", "Correct answer(s)", "Question *".
-_NOTE = re.compile(r"(?:\((?:s|[^()]{2,})\)|（[^（）]{2,}）|\s-\s.*|[*:：?])$")
+_NOTE = re.compile(r"(?:\((?:s|[^()]{2,})\)|\s-\s.*|[*:?])$")
 #: A longer heading is known under no name.
 _LONGEST = 300
 
@@ -59,7 +61,7 @@ def plain_key(column: str) -> str:
 
 def heading(column: str) -> str:
     """Return the name of a column in the form in which they are known."""
-    name = column.strip()[:_LONGEST]
+    name = narrow(column).strip()[:_LONGEST]
     while (shorter := _NOTE.sub("", name).rstrip()) not in ("", name):
         name = shorter
     return plain_key(name)

@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from tqnet.importers.cells import paths
 from tqnet.importers.figures import from_base64
 from tqnet.importers.job import Draft, Job, Place, distinct
 from tqnet.importers.moodle_types import ALIASES, KINDS, content_of, named_figures, other, plain_content
 from tqnet.importers.safe_xml import Element, XmlError, elements, strip_namespaces
 from tqnet.importers.source import SourceError
-from tqnet.importers.tables import paths
 from tqnet.text.plain import Plain, plain, plain_texts
 
 #: The beginning of a category's path, before the teacher's names.

@@ -1,25 +1,20 @@
-"""Rows of any kind (CSV, Excel, Parquet, JSON) as questions: the field of each column, and the values of cells."""
+"""Rows of any kind (CSV, Excel, Parquet, JSON) as questions: the field of each column."""
 
 from __future__ import annotations
 
-import json
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, time
-from decimal import Decimal
 from itertools import chain, islice
 from typing import Any
 
+from tqnet.importers.cells import as_extra, is_content, items_of, paths, read_cell
 from tqnet.importers.choices import (
     Options,
-    is_picture,
     json_value,
     listed_options,
     option_places,
     shown,
-    size,
     split_options,
     whole_numbers,
     without_letters,
@@ -28,6 +23,7 @@ from tqnet.importers.columns import FROM_ZERO, alternatives, columns_by_name, he
 from tqnet.importers.job import Draft, Job, Place, distinct, lettered
 from tqnet.questions.question import Question
 from tqnet.questions.reading import kind
+from tqnet.text.lists import narrow
 from tqnet.text.plain import Plain, plain_texts
 
 #: Rows that show what columns hold.
@@ -37,7 +33,6 @@ _PEEK = 1000
 FIELDS = tuple(name for name in Question.__dataclass_fields__ if name != "extras")
 _SPLITS = {"training": "train", "testing": "test"}
 _SPLITS |= dict.fromkeys(("validation", "val", "dev", "development"), "valid")
-_STEPS = re.compile("->|>|›|→|::")
 
 
 class ColumnError(ValueError):
@@ -98,7 +93,7 @@ def drafts(
         row = _Row(job, place, document, layout, cells)
         record = row.record()
         taken = chosen | row.taken
-        extras = {name: _extra(value) for name, value in cells.items() if name not in taken and value is not None}
+        extras = {name: as_extra(value) for name, value in cells.items() if name not in taken and value is not None}
         nested = extras.pop("extras", {})
         extras |= record.pop("extras")
         extras |= _nested(job, place, nested, {*FIELDS, "extras", *extras})
@@ -108,7 +103,7 @@ def drafts(
 def _values(job: Job, rows: Iterable[Row]) -> Iterator[Row]:
     for place, cells in rows:
         try:
-            values = {name: _value(cell) for name, cell in cells.items()}
+            values = {name: read_cell(cell) for name, cell in cells.items()}
         except RecursionError:
             job.leave_out(place, "record", "nested too deep")
             continue
@@ -143,7 +138,7 @@ def _columns(job: Job, header: Sequence[str], used: Sequence[str], rows: Sequenc
         raise ColumnError(f"{job.source.path}: which column is the stem? --map stem=COLUMN; the columns are {listed}")
     if "images" not in mapped:
         taken = {column for names in columns.values() for column in names}
-        held = {name for _, cells in rows for name, cell in cells.items() if any(map(_is_content, _items(cell)))}
+        held = {name for _, cells in rows for name, cell in cells.items() if any(map(is_content, items_of(cell)))}
         columns["images"] = (*columns.get("images", ()), *(name for name in header if name in held - taken))
     return columns
 
@@ -168,7 +163,7 @@ def _first_number(job: Job, layout: Layout, rows: Sequence[Row], by_program: boo
         if size < 2 or not numbers or all(str(number) in options.labels for number in numbers):
             continue
         counted += 1
-        texts &= all(str(number) in options.texts for number in numbers)
+        texts &= all(str(number) in map(narrow, options.texts) for number in numbers)
         are_places |= by_program and not isinstance(answer, str) and not options.are_numbers
         if max(numbers) <= size:  # others name no option
             where = where or (place, heading(row.columns("answer")[0]))
@@ -312,7 +307,7 @@ class _Row:
                 figures += self._figure(item, f"options[{number}]")
         separator = re.escape(self._job.settings.separators.get("images", "")) or r"[;\n]"
         for cell in self.cells("images"):
-            for item in _items(cell):
+            for item in items_of(cell):
                 is_path = isinstance(item, str) and not item.startswith("data:")
                 pieces = [piece.strip() for piece in re.split(separator, item)] if is_path else [item]
                 figures += chain.from_iterable(self._figure(piece, "images") for piece in pieces if piece)
@@ -358,43 +353,3 @@ class _Row:
     def _split(self) -> str | None:
         text = self._text("split")
         return None if text is None else _SPLITS.get(text.lower(), text.lower())
-
-
-def _items(cell: Any) -> list[Any]:
-    """Return the items of a list, also in JSON; of another cell, itself; of an empty one, none."""
-    listed = json_value(cell) or cell
-    return [item for item in (listed if isinstance(listed, list) else [listed]) if item is not None]
-
-
-def _is_content(item: Any) -> bool:
-    return isinstance(item, bytes) or (is_picture(item) and isinstance(item.get("bytes"), bytes))
-
-
-def paths(texts: Sequence[str]) -> list[list[str]]:
-    """Read ``Algebra > Equations`` as a path from coarse to fine."""
-    split = ([step for step in map(str.strip, _STEPS.split(text)) if step] for text in texts)
-    return [path for path in split if path]
-
-
-def _value(cell: Any) -> Any:
-    """Return a cell as a JSON value; None for an empty one."""
-    if cell is None or (isinstance(cell, float) and not math.isfinite(cell)):
-        return None
-    if isinstance(cell, str):
-        return cell.strip() or None
-    if isinstance(cell, float) and cell.is_integer():  # as spreadsheets hold 3
-        return int(cell)
-    if isinstance(cell, list | tuple):
-        return [_value(item) for item in cell] or None
-    if isinstance(cell, Mapping):
-        return {str(name): _value(value) for name, value in cell.items()}
-    if isinstance(cell, datetime | date | time):
-        return cell.isoformat()
-    if isinstance(cell, Decimal):
-        return float(cell)
-    return cell if isinstance(cell, bool | int | float | bytes) else str(cell)
-
-
-def _extra(value: Any) -> Any:
-    """Return a JSON value; bytes are replaced by their number."""
-    return json.loads(json.dumps(value, default=size))
