@@ -131,6 +131,22 @@ def write(tmp_path: Path) -> Write:
             {"options": ("x", "y"), "answer": "B"},
         ),
         ({"题目": "选哪个？", "选项": "A. 一 B. 二", "答案": "二"}, {"options": ("一", "二"), "answer": "B"}),
+        (  # SQuAD
+            {
+                "context": "Bob ate.",
+                "question": "Who ate?",
+                "answers": {"text": ["Bob", "Bob"], "answer_start": [0, 0]},
+            },
+            {"stem": "Bob ate.\nWho ate?", "options": (), "answer": "Bob"},
+        ),
+        ({"question": "?", "answers": {"text": [], "answer_start": []}}, {"options": (), "answer": None}),
+        ({"question": "?", "answers": [{"text": "Bob", "answer_start": 0}]}, {"options": (), "answer": "Bob"}),
+        ({"question": "?", "options": ["x", "y"], "answers": ["y"]}, {"options": ("x", "y"), "answer": "B"}),
+        ({"question": "?", "answers": ["x", "y"], "correct": "y"}, {"options": ("x", "y"), "answer": "B"}),
+        (
+            {"question": "?", "answers": [{"text": "x", "correct": False}, {"text": "y", "correct": True}]},
+            {"options": ("x", "y"), "answer": "B"},
+        ),
         ({"question": "Why?", "answer": "Because."}, {"stem": "Why?", "answer": "Because.", "source": None}),
         ({"question": "Which?", "choice_1": "x", "choice_2": "y", "answer": "choice 2"}, {"answer": "B"}),
         ({"question": "Which?", "optionA": "x", "optionB": "y", "answer": "optionB"}, {"answer": "B"}),
@@ -332,6 +348,22 @@ def test_rows_with_answers_in_different_columns(write: Write, load: Callable[...
     )
     assert [question.answer for question in questions.values()] == ["B", "7", "7"]
     assert [question.extras for question in questions.values()] == [{}, {}, {"label": "8"}]
+
+
+def test_several_answers_that_are_all_right(write: Write, load: Callable[..., Loaded], faults: Callable) -> None:
+    questions, imported = load(write({"question": "Capital?", "answers": ["Paris", "paris"]}))
+    assert (questions["bank-1"].options, questions["bank-1"].answer) == ((), "Paris")
+    assert questions["bank-1"].extras == {"accepted": ["paris"]}
+    assert faults(imported) == [
+        "bank.jsonl:1: answer: the first of several; the others are kept as accepted (--map options=answers)"
+    ]
+
+
+def test_answers_with_letters_are_options(write: Write, load: Callable[..., Loaded], faults: Callable) -> None:
+    for number, listed in enumerate(({"A": "x", "B": "y"}, ["A. x", "B. y"])):
+        questions, imported = load(write({"question": "?", "answers": listed}), out=str(number))
+        assert (questions["bank-1"].options, questions["bank-1"].answer) == (("x", "y"), None)
+        assert faults(imported) == ["bank.jsonl:1: answer: no column is known to hold it (--map answer=COLUMN)"]
 
 
 def test_answers_that_are_not_read_are_reported(write: Write, load: Callable[..., Loaded], faults: Callable) -> None:

@@ -88,6 +88,24 @@ def listed_options(value: Any) -> Options:
     )
 
 
+def listed_answers(value: Any) -> list[str]:
+    """Read answers that all count: ``["Paris", "paris"]``, ``{"text": ["Bob"], "answer_start": [0]}``."""
+    listed = json_value(value) or value
+    if isinstance(listed, dict) and any(isinstance(item, str) for item in listed.values()):
+        listed = [listed]
+    texts = listed_options(listed).texts if isinstance(listed, list | dict) else [shown(listed)]
+    return list(dict.fromkeys(filter(None, texts)))
+
+
+def are_options(value: Any) -> bool:
+    """Return True if ``answers`` are to choose from: some are marked as right, or they have letters."""
+    listed = json_value(value) or value
+    options = listed_options(listed) if isinstance(listed, list | dict) else Options([])
+    text = shown(listed)
+    is_lettered = _LETTER.match(narrow(text)) is not None and len(split_options(text)) > 1
+    return bool(options.right) or options.labels[:2] == ["A", "B"] or is_lettered
+
+
 def _items(value: Any) -> list[Any]:
     if isinstance(value, list):
         return [item[0] if isinstance(item, list) and len(item) == 1 else item for item in value if item is not None]

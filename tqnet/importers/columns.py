@@ -13,10 +13,10 @@ _NAMES = {
     "stem": "stem, question, question text, questiontext, problem, problem text, text, body, prompt, item, query, "
     "input, content, 题目, 题干, 问题, 试题, 题目内容",
     "passage": "passage, context, article, background, instruction, 材料, 背景",
-    "options": "options, choices, alternatives, answers, option list, answer option list, candidates, 选项",
+    "options": "options, choices, alternatives, option list, answer option list, candidates, 选项",
     "answer": "answer, correct answer, correct answers, correct, correct option, correct choice, right answer, "
     "final answer, key, answer key, answer value, answer index, answer idx, correct index, correct idx, "
-    "correct option index, cop, ans, gold, label, target, output, 答案, 正确答案, 参考答案, 标准答案",
+    "correct option index, cop, ans, gold, label, target, output, 答案, 正确答案, 参考答案, 标准答案, answers",
     "analysis": "analysis, explanation, solution, rationale, feedback, worked solution, answer analysis, "
     "answer explanation, support, 解析, 解答, 分析, 详解, 答案解析",
     "knowledge": "knowledge, knowledge point, knowledge points, knowledge point routes, topic, topics, concept, "
@@ -31,6 +31,8 @@ _NAMES = {
 _LISTS = {field: names.split(", ") for field, names in _NAMES.items()}
 #: Fields of which a row has the first filled column, where a table has several.
 _EITHER = ("stem", "answer", "analysis")
+#: A column of answers that are all right, or of options.
+ANSWERS = "answers"
 #: Answers in these columns are counted by programs, from 0.
 FROM_ZERO = frozenset(
     {"label", "gold", "target", "cop", *(name for name in _LISTS["answer"] if name.endswith((" index", " idx")))}

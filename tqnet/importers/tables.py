@@ -11,7 +11,9 @@ from typing import Any
 from tqnet.importers.cells import as_extra, is_content, items_of, paths, read_cell
 from tqnet.importers.choices import (
     Options,
+    are_options,
     json_value,
+    listed_answers,
     listed_options,
     option_places,
     shown,
@@ -19,7 +21,7 @@ from tqnet.importers.choices import (
     whole_numbers,
     without_letters,
 )
-from tqnet.importers.columns import FROM_ZERO, alternatives, columns_by_name, heading
+from tqnet.importers.columns import ANSWERS, FROM_ZERO, alternatives, columns_by_name, heading
 from tqnet.importers.job import Draft, Job, Place, distinct, lettered
 from tqnet.questions.question import Question
 from tqnet.questions.reading import kind
@@ -134,6 +136,7 @@ def _columns(job: Job, header: Sequence[str], used: Sequence[str], rows: Sequenc
     by_name = columns_by_name(header) | columns_by_name([column for column in header if column in used])
     by_name = {name: names for name, names in by_name.items() if not set(names) & set(named)}
     columns = {name: names for name, names in by_name.items() if name not in job.settings.fixed} | mapped
+    columns = _with_answers(job, columns, header, rows)
     if "stem" not in columns:
         raise ColumnError(f"{job.source.path}: which column is the stem? --map stem=COLUMN; the columns are {listed}")
     if "images" not in mapped:
@@ -141,6 +144,19 @@ def _columns(job: Job, header: Sequence[str], used: Sequence[str], rows: Sequenc
         held = {name for _, cells in rows for name, cell in cells.items() if any(map(is_content, items_of(cell)))}
         columns["images"] = (*columns.get("images", ()), *(name for name in header if name in held - taken))
     return columns
+
+
+def _with_answers(
+    job: Job, columns: dict[str, tuple[str, ...]], header: Sequence[str], rows: Sequence[Row]
+) -> dict[str, tuple[str, ...]]:
+    """Take a column ``answers`` for the options if another column, or a mark in it, says which of them are right."""
+    column = next((column for column in header if heading(column) == ANSWERS), None)
+    is_mapped = any(column in names for names in job.settings.columns.values())
+    if column is None or is_mapped or {"options", "distractors"} & columns.keys():
+        return columns
+    if columns.get("answer") == (column,) and not any(are_options(cells.get(column)) for _, cells in rows):
+        return columns
+    return {name: names for name, names in columns.items() if names != (column,)} | {"options": (column,)}
 
 
 #: Rows whose typed numbers are all texts of options, too, from which on that is no chance.
@@ -180,12 +196,13 @@ def _first_number(job: Job, layout: Layout, rows: Sequence[Row], by_program: boo
 
 def _report_no_answer(job: Job, layout: Layout, rows: Sequence[Row], left: Sequence[str]) -> None:
     """Say that no column is known to hold the answer, where another column may."""
-    if not left or not rows or "answer" in layout.columns or "answer" in job.settings.fixed:
+    are_answers = ANSWERS in map(heading, layout.columns.get("options", ()))
+    if not (left or are_answers) or not rows or "answer" in {*layout.columns, *job.settings.fixed}:
         return
     silent = Job(job.source, job.figures, job.settings)
     if not any(_Row(silent, place, "", layout, cells).options().right for place, cells in rows):
-        names = ", ".join(map(repr, left))
-        job.fault(rows[0][0], "answer", f"no column is known to hold it (--map answer=COLUMN); columns left: {names}")
+        names = f"; columns left: {', '.join(map(repr, left))}" if left else ""
+        job.fault(rows[0][0], "answer", f"no column is known to hold it (--map answer=COLUMN){names}")
 
 
 class _Row:
@@ -197,15 +214,19 @@ class _Row:
 
     def record(self) -> dict[str, Any]:
         options = self.options()
-        texts = {"stem": self._text("stem"), "analysis": self._text("analysis"), "answer": self._answer(options)}
+        answer, *accepted = self._answer(options) or [None]
+        texts = {"stem": self._text("stem"), "analysis": self._text("analysis"), "answer": answer}
         if passage := self._text("passage"):
             texts["stem"] = f"{passage}\n{texts['stem']}" if texts["stem"] else passage
         present = [name for name, text in texts.items() if text is not None]
         plain = plain_texts(
-            [*(texts[name] or "" for name in present), *options.texts], self._job.settings.fixed.get("language")
+            [*(texts[name] or "" for name in present), *options.texts, *accepted],
+            self._job.settings.fixed.get("language"),
         )
-        of_fields, of_options = dict(zip(present, plain, strict=False)), plain[len(present) :]
+        of_fields, of_options = dict(zip(present, plain, strict=False)), plain[len(present) :][: len(options.texts)]
         difficulty, extras = self._difficulty()
+        if accepted:
+            extras |= {"accepted": [text.text for text in plain[-len(accepted) :]]}
         record: dict[str, Any] = texts | {name: text.text for name, text in of_fields.items()}
         record |= {name: self._text(name) for name in ("id", "type", "language", "group", "source")}
         return record | {
@@ -273,7 +294,7 @@ class _Row:
                 are_numbers=all(not isinstance(cell, str) for cell in cells),
             )
         if wrong := self._several("distractors", r"[;\n]"):
-            return Options(sorted({*wrong, *filter(None, [self._text("answer")])}))
+            return Options(sorted({*wrong, *self._answers()[:1]}))
         cell = next(iter(self.cells("options")), None)
         value = json_value(cell) if isinstance(cell, str) else cell
         if isinstance(value, list | dict):
@@ -285,15 +306,27 @@ class _Row:
             self._fault("options", "one option; what separates them? --separate options=SEPARATOR")
         return Options(without_letters(options))
 
-    def _answer(self, options: Options) -> str | None:
-        """Return the letters of right options, or the answer's text."""
+    def _answer(self, options: Options) -> list[str]:
+        """Return the letters of right options, or the texts of the answer and of others that are as good."""
         cells = self.cells("answer")
         if not cells:
-            return lettered(options.right) or None
+            return [lettered(options.right)] if options.right else []
         answer = cells[0] if len(cells) == 1 else self._text("answer")
         if places := option_places(answer, options.texts, options.labels, self._layout.first, options.places):
-            return lettered(places)
-        return ", ".join(map(shown, answer)) if isinstance(answer, list) else shown(answer)
+            return [lettered(places)]
+        answers = self._answers()
+        if len(answers) > 1 and self._job.first_time("answers"):
+            self._fault("answer", "the first of several; the others are kept as accepted (--map options=answers)")
+        return answers
+
+    def _answers(self) -> list[str]:
+        """Return the text of the answer; of a column ``answers``, the text of each."""
+        cells = self.cells("answer")
+        if len(cells) == 1 and heading(self.columns("answer")[0]) == ANSWERS:
+            return listed_answers(cells[0])
+        if len(cells) == 1 and isinstance(cells[0], list):
+            return [", ".join(map(shown, cells[0]))]
+        return list(filter(None, [self._text("answer")]))
 
     def _figures(
         self, texts: Mapping[str, Plain], options: Sequence[Plain], references: Sequence[Sequence[Any]]
