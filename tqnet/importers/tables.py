@@ -377,8 +377,8 @@ class _Row:
         levels = self._job.settings.levels
         if (word := text.strip().lower()) in levels:
             return levels.index(word) + 1, {}
-        if number := re.fullmatch(r"(?:level|grade|难度)?\s*(-?\d+(?:[.,]\d+)?)", word):
-            return float(number[1].replace(",", ".")), {}
+        if number := re.fullmatch(r"(?:level|grade|难度)?\s*(-?\d+(?:[.,]\d+)?)\s*(%?)", word):
+            return float(number[1].replace(",", ".")) / (100 if number[2] else 1), {}
         if self._job.first_time("difficulty", word):
             self._fault("difficulty", f"no number: {text!r:.80}; kept as difficulty_word (--levels orders words)")
         return None, {"difficulty_word": text}
