@@ -168,7 +168,8 @@ def _json_format(source: Source, name: str, is_table: bool) -> tuple[str, frozen
     records = _first_records(_head(source, name))
     if any({"id", "stem"} <= record.keys() for record in records):
         raise ValueError(f"{source.shown(name)}: a bank already; tqnet check reads it as it is")
-    data_sets = Counter(filter(None, map(recognised, records)))
+    keys = {key: None for record in records for key in record}
+    data_sets = Counter(filter(None, (recognised(keys | record) for record in records)))
     format = "json"
     if data_sets and not is_table and 2 * max(data_sets.values()) >= len(records):
         format = max(data_sets, key=data_sets.__getitem__)

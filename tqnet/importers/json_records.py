@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from tqnet.importers.columns import columns_by_name, singular
+from tqnet.importers.derivations import boxed, derivation
 from tqnet.importers.job import Draft, Job, Place
 from tqnet.importers.source import MAX_DOCUMENT, SourceError
 from tqnet.importers.tables import Row, drafts
@@ -54,7 +55,8 @@ def _rows(job: Job, name: str) -> Iterator[Row]:
         for number, record in enumerate(records, 1):
             at = place if len(records) == 1 else Place(f"{place.file}#{number}")
             if isinstance(record, dict):
-                yield at, _flat(record)
+                record = _flat(record)
+                yield at, record if job.settings.columns else _with_answer(record)
             else:
                 job.leave_out(at, "record", "expected an object")
 
@@ -123,6 +125,20 @@ def _flat(record: dict[str, Any]) -> dict[str, Any]:
     for name in _columns(tuple(record)).get("stem", ()):
         if isinstance(record[name], dict):
             return {key: item for key, item in record.items() if key != name} | record[name]
+    return record
+
+
+def _with_answer(record: dict[str, Any]) -> dict[str, Any]:
+    """Take an answer out of its derivation, after ``####`` or, if there is no other, out of a box."""
+    columns = _columns(tuple(record))
+    answer, analysis = (record.get(*columns[name]) if name in columns else None for name in ("answer", "analysis"))
+    if isinstance(answer, str) and "####" in answer:
+        before, result, equation = derivation(answer)
+        others = {name: item for name, item in record.items() if name not in columns["answer"]}
+        named = "derivation" if "analysis" in others else "analysis"
+        return {"answer": result, named: before, "equation": equation} | others
+    if answer is None and "options" not in columns and isinstance(analysis, str) and (result := boxed(analysis)):
+        return record | {"answer": result}
     return record
 
 
