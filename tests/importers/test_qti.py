@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -105,6 +106,21 @@ def test_a_manifest_that_lists_a_test_alone(tmp_path: Path, load: Callable[..., 
     assert (imported.unread, faults(imported)) == (1, ["gone.xml:0: record: not in the zip: 'gone.xml'"])
 
 
+@pytest.mark.parametrize("name", ["my item.xml", "a%20b.xml", "题 1#2.xml", "a?b.xml"])
+def test_references_are_uris(tmp_path: Path, load: Callable[..., Loaded], name: str) -> None:
+    """They are also read as names, which some programs write."""
+    entry = '<p><img src="my%20pic.png?v=1"/>x <textEntryInteraction responseIdentifier="RESPONSE"/></p>'
+    for number, reference in enumerate((name, quote(name), f"{quote(name)}#top")):
+        resource = f'<resource identifier="t" type="imsqti_item_xmlv2p2" href="{reference}"/>'
+        parts = {
+            "imsmanifest.xml": f"<manifest><resources>{resource}</resources></manifest>",
+            name: qti2_item("a", entry, qti2_response("1")),
+            "my pic.png": picture(1),
+        }
+        questions, imported = load(write_zip(tmp_path / f"{number}.zip", parts), out=f"bank{number}")
+        assert (len(questions["a"].images), imported.faults) == (1, ())
+
+
 ORDER = (
     '<orderInteraction responseIdentifier="RESPONSE"><simpleChoice identifier="a">x</simpleChoice>'
     '<simpleChoice identifier="b">y</simpleChoice></orderInteraction>'
@@ -149,7 +165,7 @@ def test_nothing_from_outside(tmp_path: Path, load: Callable[..., Loaded], fault
         for path in ("../../secret.png", "/etc/x.png", "http://example.org/a.png", "C:\\a.png", "gone.png")
     )
     parts = {
-        "imsmanifest.xml": manifest("items/good.xml", "../outside.xml", "items/gone.xml"),
+        "imsmanifest.xml": manifest("items/good.xml", "../outside.xml", "%2e%2e/other.xml", "items/gone.xml"),
         "items/good.xml": qti2_item("good", f"<p>x {entry}</p>{images}", qti2_response("7")),
         "../../evil.png": picture(1),
         "/absolute.png": picture(2),
@@ -160,6 +176,7 @@ def test_nothing_from_outside(tmp_path: Path, load: Callable[..., Loaded], fault
     said = [fault.message for fault in imported.faults]
     assert said[:2] == ["leads outside of the archive; not read"] * 2
     assert "leads outside of the source: '../outside.xml'" in said
+    assert "leads outside of the source: '../other.xml'" in said
     assert "not in the zip: 'items/gone.xml'" in said
     assert "leads outside of the source: '../../secret.png'" in said
     assert "is no path within the source: '/etc/x.png'" in said

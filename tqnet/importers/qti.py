@@ -13,7 +13,7 @@ from typing import Any
 from lxml import etree
 
 from tqnet.importers import qti1
-from tqnet.importers.job import Draft, Job, Place, distinct, resolve
+from tqnet.importers.job import Draft, Job, Place, distinct
 from tqnet.importers.qti_interactions import INTERACTIONS, OPEN, Interaction, Read, text_of
 from tqnet.importers.safe_xml import Element, XmlError, inner_markup, parse, parse_repaired, strip_namespaces
 from tqnet.importers.source import SourceError
@@ -101,7 +101,7 @@ def _resources(job: Job, manifest: str, root: Element) -> Iterator[tuple[str, Kn
 
 def _resolved(job: Job, element: Element, reference: str, document: str) -> str | None:
     try:
-        return resolve(reference, document)
+        return job.source.resolve(reference, document)
     except SourceError as error:
         job.leave_unread(job.place(document, element.sourceline or 0), str(error))
         return None
@@ -239,7 +239,7 @@ class _Item:
         texts = []
         for reference in self._root.iter("assessmentStimulusRef"):
             try:
-                name = resolve(reference.get("href", ""), self._document)
+                name = self._job.source.resolve(reference.get("href", ""), self._document)
                 stimulus = normalized(parse(self._job.source.read(name)))
             except (SourceError, XmlError) as error:
                 self._fault("assessmentStimulusRef", str(error))
