@@ -127,8 +127,11 @@ class MoodleQuestion:
 
     def take_other_files(self) -> None:
         """Take the picture of Moodle 1.9, and report the files that no text shows."""
-        if picture := self.value("image_base64"):
-            self.images += self._decoded(picture, "image", self.value("image"))
+        name, picture = self.value("image"), self.value("image_base64")
+        if picture:
+            self.images += self._decoded(picture, "image", name)
+        elif name:
+            self.images += self._job.figure(name, self._document, self.place, "image")
         for holder in self.element.iter("file"):
             if holder.getparent() is self.element and holder.text:  # what the drags of ddimageortext go onto
                 self.images += self._decoded(holder.text, "file", holder.get("name", ""))
