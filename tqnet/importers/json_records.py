@@ -137,8 +137,8 @@ def _with_answer(record: dict[str, Any]) -> dict[str, Any]:
         others = {name: item for name, item in record.items() if name not in columns["answer"]}
         named = "derivation" if "analysis" in others else "analysis"
         return {"answer": result, named: before, "equation": equation} | others
-    if answer is None and "options" not in columns and isinstance(analysis, str) and (result := boxed(analysis)):
-        return record | {"answer": result}
+    if answer is None and "options" not in columns and isinstance(analysis, str) and (in_box := boxed(analysis)):
+        return record | {"answer": in_box}
     return record
 
 

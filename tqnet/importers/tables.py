@@ -214,7 +214,8 @@ class _Row:
 
     def record(self) -> dict[str, Any]:
         options = self.options()
-        answer, *accepted = self._answer(options) or [None]
+        answers = self._answer(options)
+        answer, accepted = (answers[0] if answers else None), answers[1:]
         texts = {"stem": self._text("stem"), "analysis": self._text("analysis"), "answer": answer}
         if passage := self._text("passage"):
             texts["stem"] = f"{passage}\n{texts['stem']}" if texts["stem"] else passage
