@@ -12,7 +12,7 @@ _NAMES = {
     "id": "id, question id, qid, que id, unique id, problem id, item id, uid, no, no., number, #, 编号, 题号, 序号",
     "stem": "stem, question, question text, questiontext, problem, problem text, text, body, prompt, item, query, "
     "input, content, original text, 题目, 题干, 问题, 试题, 题目内容",
-    "passage": "passage, context, article, background, instruction, 材料, 背景",
+    "passage": "passage, context, article, premise, background, instruction, 材料, 背景",
     "options": "options, choices, alternatives, option list, answer option list, candidates, 选项",
     "answer": "answer, correct answer, correct answers, correct, correct option, correct choice, right answer, "
     "final answer, key, answer key, answer value, answer index, answer idx, correct index, correct idx, "

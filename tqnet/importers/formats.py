@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import PurePosixPath
 from typing import Any
 
+from tqnet.importers.encodings import encoding_marked
 from tqnet.importers.job import Format, distinct
 from tqnet.importers.source import Source, SourceError
 
@@ -141,9 +142,10 @@ def _packages(source: Source) -> dict[str, tuple[str, list[str]]]:
 
 def _head(source: Source, name: str) -> str:
     try:
-        return source.head(name).decode("utf-8-sig", errors="replace")
+        head = source.head(name)
     except SourceError:
         return ""
+    return head.decode(encoding_marked(head) or "utf-8", errors="replace")
 
 
 def _root(source: Source, name: str) -> str:

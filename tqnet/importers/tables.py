@@ -21,8 +21,10 @@ from tqnet.importers.choices import (
     whole_numbers,
     without_letters,
 )
-from tqnet.importers.columns import ANSWERS, FROM_ZERO, alternatives, columns_by_name, heading
+from tqnet.importers.columns import ANSWERS, alternatives, columns_by_name, heading
 from tqnet.importers.job import Draft, Job, Place, distinct, lettered
+from tqnet.importers.markdown import with_sources
+from tqnet.importers.option_numbers import Numbered, first_number, texts_are_options
 from tqnet.questions.question import Question
 from tqnet.questions.reading import kind
 from tqnet.text.lists import narrow
@@ -53,11 +55,13 @@ class Layout:
         columns: Field -> its columns, in order.
         others: Field -> columns of which a row has the first filled one, where its own are empty.
         first: The number that names the first option in answers, 0 or 1; None if numbers are the options' texts.
+        texts_are_options: Numbers that are written as texts are always the options' texts.
     """
 
     columns: Mapping[str, tuple[str, ...]]
     others: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     first: int | None = None
+    texts_are_options: bool = False
 
 
 def drafts(
@@ -82,7 +86,10 @@ def drafts(
     columns = _columns(job, header, used, first)
     more = alternatives([name for name in header if name in used], columns)
     layout = Layout(columns, {name: names for name, names in more.items() if name not in job.settings.columns})
-    layout = replace(layout, first=_first_number(job, layout, first, by_program))
+    answers = list(_numbered(job, layout, first, by_program))
+    if written_are_options := texts_are_options(answers):
+        answers = [answer for answer in answers if not answer.is_text]
+    layout = replace(layout, first=first_number(job, answers), texts_are_options=written_are_options)
     read_columns = {column for names in (*columns.values(), *layout.others.values()) for column in names}
     for name in used:
         if name in FIELDS and name not in read_columns:  # no extra may have a field's name
@@ -106,6 +113,9 @@ def _values(job: Job, rows: Iterable[Row]) -> Iterator[Row]:
     for place, cells in rows:
         try:
             values = {name: read_cell(cell) for name, cell in cells.items()}
+            for name in (name for name, cell in cells.items() if isinstance(cell, float) and values[name] is None):
+                if job.first_time("number", name):
+                    job.fault(place, name, "no finite number (NaN, or too large); left empty, also in other rows")
         except RecursionError:
             job.leave_out(place, "record", "nested too deep")
             continue
@@ -159,39 +169,19 @@ def _with_answers(
     return {name: names for name, names in columns.items() if names != (column,)} | {"options": (column,)}
 
 
-#: Rows whose typed numbers are all texts of options, too, from which on that is no chance.
-_NO_CHANCE = 10
-
-
-def _first_number(job: Job, layout: Layout, rows: Sequence[Row], by_program: bool) -> int | None:
-    """Return the number that answers use for the first option: what fits all of the first rows, or else is usual.
-
-    A number that a program wrote among options that are texts is a place; any other may be the text of an option.
-    """
+def _numbered(job: Job, layout: Layout, rows: Sequence[Row], by_program: bool) -> Iterator[Numbered]:
+    """Yield the answers that are whole numbers but no labels of options."""
     silent = Job(job.source, job.figures, job.settings)
-    counted, texts, are_places = 0, True, False
-    from_zero = from_one = True
-    where: tuple[Place, str] | None = None
     for place, cells in rows:
         row = _Row(silent, place, "", layout, cells)
         options, answer = row.options(), next(iter(row.cells("answer")), None)
-        numbers, size = whole_numbers(answer), max(options.counted(), default=0) + 1
-        if size < 2 or not numbers or all(str(number) in options.labels for number in numbers):
-            continue
-        counted += 1
-        texts &= all(str(number) in map(narrow, options.texts) for number in numbers)
-        are_places |= by_program and not isinstance(answer, str) and not options.are_numbers
-        if max(numbers) <= size:  # others name no option
-            where = where or (place, heading(row.columns("answer")[0]))
-            from_zero &= max(numbers) < size
-            from_one &= min(numbers) > 0
-    if where is None or (texts and (counted >= _NO_CHANCE or not are_places)):
-        return None
-    if from_zero and from_one:
-        place, name = where
-        from_one = not are_places and name not in FROM_ZERO
-        job.fault(place, "answer", f"numbers of options fit from 0 and from 1; read from {int(from_one)}, as is usual")
-    return int(from_one)
+        numbers, count = whole_numbers(answer), max(options.counted(), default=0) + 1
+        if count > 1 and numbers and not all(str(number) in options.labels for number in numbers):
+            are_texts = {*map(str, numbers)} <= {*map(narrow, options.texts)}
+            is_text = isinstance(answer, str)
+            are_places = by_program and not is_text and not options.are_numbers
+            column = heading(row.columns("answer")[0])
+            yield Numbered(place, column, numbers, count, are_texts, is_text, are_places)
 
 
 def _report_no_answer(job: Job, layout: Layout, rows: Sequence[Row], left: Sequence[str]) -> None:
@@ -220,10 +210,8 @@ class _Row:
         if passage := self._text("passage"):
             texts["stem"] = f"{passage}\n{texts['stem']}" if texts["stem"] else passage
         present = [name for name, text in texts.items() if text is not None]
-        plain = plain_texts(
-            [*(texts[name] or "" for name in present), *options.texts, *accepted],
-            self._job.settings.fixed.get("language"),
-        )
+        written = [*(texts[name] or "" for name in present), *options.texts, *accepted]
+        plain = plain_texts(list(map(with_sources, written)), self._job.settings.fixed.get("language"))
         of_fields, of_options = dict(zip(present, plain, strict=False)), plain[len(present) :][: len(options.texts)]
         difficulty, extras = self._difficulty()
         if accepted:
@@ -313,7 +301,8 @@ class _Row:
         if not cells:
             return [lettered(options.right)] if options.right else []
         answer = cells[0] if len(cells) == 1 else self._text("answer")
-        if places := option_places(answer, options.texts, options.labels, self._layout.first, options.places):
+        first = None if self._layout.texts_are_options and isinstance(answer, str) else self._layout.first
+        if places := option_places(answer, options.texts, options.labels, first, options.places):
             return [lettered(places)]
         answers = self._answers()
         if len(answers) > 1 and self._job.first_time("answers"):
