@@ -31,6 +31,14 @@ from tqnet.text.lists import letter
         ("y because z", ["x", "y", "z"], []),
         ("E", ["x", "y"], []),
         ("yes", ["x", "y"], []),
+        ("Ｂ", ["x", "y"], [1]),
+        ("ＡＢ", ["x", "y", "z"], [0, 1]),
+        ("Ａ、Ｃ", ["x", "y", "z"], [0, 2]),
+        ("B．", ["x", "y"], [1]),
+        ("Ｂ。", ["x", "y"], [1]),
+        ("答案：（Ｂ）", ["x", "y"], [1]),
+        ("３", ["2", "3", "4"], [1]),
+        ("m²", ["m2", "m²"], [1]),
     ],
 )
 def test_what_an_answer_names(answer: object, options: list[str], places: list[int]) -> None:
@@ -50,6 +58,7 @@ def test_numbers_of_options_of_which_some_are_left_out() -> None:
         ("['a ) 1', 'b ) 2']", ["1", "2"]),
         ("A. x B. y", ["x", "y"]),
         ("（A）甲 （B）乙", ["甲", "乙"]),
+        ("Ａ．５　Ｂ．６", ["５", "６"]),
         ("just this", ["just this"]),
     ],
 )

@@ -131,6 +131,70 @@ def write(tmp_path: Path) -> Write:
             {"options": ("x", "y"), "answer": "B"},
         ),
         ({"题目": "选哪个？", "选项": "A. 一 B. 二", "答案": "二"}, {"options": ("一", "二"), "answer": "B"}),
+        (  # SQuAD
+            {
+                "context": "Bob ate.",
+                "question": "Who ate?",
+                "answers": {"text": ["Bob", "Bob"], "answer_start": [0, 0]},
+            },
+            {"stem": "Bob ate.\nWho ate?", "options": (), "answer": "Bob"},
+        ),
+        (  # GSM8K's form, with further fields
+            {
+                "question": "?",
+                "answer": "So <<48/2=24>>24.\n#### 24",
+                "options": ["24", "48"],
+                "explanation": "see",
+                "difficulty": 3,
+                "grade": "5",
+            },
+            {
+                "options": ("24", "48"),
+                "answer": "A",
+                "analysis": "So 24.",
+                "difficulty": 3,
+                "language": None,
+                "source": None,
+                "extras": {"equation": "48/2=24", "explanation": "see", "grade": "5"},
+            },
+        ),
+        (
+            {"question": "?", "answer": "So. #### 2", "analysis": "a", "tags": ["x"]},
+            {"answer": "2", "analysis": "a", "knowledge": (("x",),), "extras": {"derivation": "So."}},
+        ),
+        (  # MATH's
+            {
+                "problem": "p",
+                "solution": r"So $\boxed{7}$",
+                "level": "Level 3",
+                "type": "Algebra",
+                "difficulty": 2,
+                "hint": "h",
+            },
+            {
+                "answer": "7",
+                "difficulty": 2,
+                "type": "Algebra",
+                "source": None,
+                "extras": {"level": "Level 3", "hint": "h"},
+            },
+        ),
+        (  # Math23K's
+            {"original_text": "1+1?", "segmented_text": "1 + 1 ?", "equation": "x=1+1", "ans": "2", "difficulty": 1},
+            {"stem": "1+1?", "answer": "2", "difficulty": 1, "language": None},
+        ),
+        ({"question": "?", "answers": {"text": [], "answer_start": []}}, {"options": (), "answer": None}),
+        ({"question": "?", "answers": [{"text": "Bob", "answer_start": 0}]}, {"options": (), "answer": "Bob"}),
+        ({"question": "?", "options": ["x", "y"], "answers": ["y"]}, {"options": ("x", "y"), "answer": "B"}),
+        ({"question": "?", "answers": ["x", "y"], "correct": "y"}, {"options": ("x", "y"), "answer": "B"}),
+        (
+            {"question": "?", "answers": [{"text": "x", "correct": False}, {"text": "y", "correct": True}]},
+            {"options": ("x", "y"), "answer": "B"},
+        ),
+        (  # COPA
+            {"premise": "I fell.", "question": "effect", "choice1": "It hurt.", "choice2": "I flew.", "label": 0},
+            {"stem": "I fell.\neffect", "options": ("It hurt.", "I flew."), "answer": "A"},
+        ),
         ({"question": "Why?", "answer": "Because."}, {"stem": "Why?", "answer": "Because.", "source": None}),
         ({"question": "Which?", "choice_1": "x", "choice_2": "y", "answer": "choice 2"}, {"answer": "B"}),
         ({"question": "Which?", "optionA": "x", "optionB": "y", "answer": "optionB"}, {"answer": "B"}),
@@ -261,6 +325,7 @@ def test_a_bad_line_costs_itself(tmp_path: Path, load: Callable[..., Loaded], fa
         ([["1234", 3], ["1234", 0]], "DA", ""),  # MMLU: places, though they are texts of options too
         ([["1234", 3]] * 10, "C" * 10, ""),  # ten times is no chance
         ([[[3, 4, 5], 4], [[3, 4, 5], 5]], "BC", ""),
+        ([["123", "2"], ["pqr", 0]], "BA", ""),  # a text of an option beside a place
     ],
 )
 def test_what_numbers_count_from(
@@ -308,6 +373,49 @@ def test_forms_of_right_options(
     assert imported.faults == ()
 
 
+@pytest.mark.parametrize("name", ["bank.json", "bank.jsonl"])
+def test_utf_16(load: Callable[..., Loaded], tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text('{"question": "Größe?", "answer": "1"}\n' * 2, encoding="utf-16")
+    questions, imported = load(tmp_path / name)
+    assert [question.stem for question in questions.values()] == ["Größe?"] * 2
+    assert imported.faults == ()
+
+
+def test_keys_given_twice_are_named(load: Callable[..., Loaded], faults: Callable, tmp_path: Path) -> None:
+    twice = '{"question": "?", "answer": "1", "answer": "2"}'
+    (tmp_path / "list.json").write_text(f"[{twice}]")
+    questions, imported = load(tmp_path / "list.json")
+    assert questions["list-1"].answer == "2"
+    assert faults(imported) == ["list.json:1: answer: given more than once; the last is taken"]
+    (tmp_path / "lines.jsonl").write_text(f'{twice}\n{{"question": "?"}}')
+    _, imported = load(tmp_path / "lines.jsonl", out="lines")
+    assert faults(imported) == ["lines.jsonl:1: answer: given more than once"]
+    assert (imported.left_out, imported.unread) == (1, 0)
+
+
+def test_numbers_that_are_none_are_reported(load: Callable[..., Loaded], faults: Callable, tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_text('{"question": "?", "answer": 1e400}\n{"question": "?", "answer": NaN}')
+    questions, imported = load(tmp_path / "x.jsonl")
+    assert [question.answer for question in questions.values()] == [None, None]
+    assert faults(imported) == [
+        "x.jsonl:1: answer: no finite number (NaN, or too large); left empty, also in other rows"
+    ]
+
+
+def test_figures_of_markdown_with_their_sources_apart(
+    write: Write, load: Callable[..., Loaded], faults: Callable, tmp_path: Path
+) -> None:
+    (tmp_path / "a b.png").write_bytes(picture(1))
+    stem = 'See ![the graph][1] and [1].\n\n[1]: a%20b.png "A graph"\n[note]: kept'
+    questions, imported = load(
+        write({"question": stem, "options": ["![a]\n[a]: b.png", "![b] or ![G][]\n[g]: <a%20b.png>"]})
+    )
+    question = questions["bank-1"]
+    assert (question.stem, question.options) == ("See and [1].\n[note]: kept", ("", "![b] or"))
+    assert len(question.images) == 1
+    assert faults(imported) == ["bank.jsonl:1: options[0]: missing file: 'b.png'"]
+
+
 def test_figures_of_options(write: Write, load: Callable[..., Loaded], tmp_path: Path) -> None:
     for number, name in enumerate("abc"):
         (tmp_path / f"{name}.png").write_bytes(picture(number))
@@ -332,6 +440,22 @@ def test_rows_with_answers_in_different_columns(write: Write, load: Callable[...
     )
     assert [question.answer for question in questions.values()] == ["B", "7", "7"]
     assert [question.extras for question in questions.values()] == [{}, {}, {"label": "8"}]
+
+
+def test_several_answers_that_are_all_right(write: Write, load: Callable[..., Loaded], faults: Callable) -> None:
+    questions, imported = load(write({"question": "Capital?", "answers": ["Paris", "paris"]}))
+    assert (questions["bank-1"].options, questions["bank-1"].answer) == ((), "Paris")
+    assert questions["bank-1"].extras == {"accepted": ["paris"]}
+    assert faults(imported) == [
+        "bank.jsonl:1: answer: the first of several; the others are kept as accepted (--map options=answers)"
+    ]
+
+
+def test_answers_with_letters_are_options(write: Write, load: Callable[..., Loaded], faults: Callable) -> None:
+    for number, listed in enumerate(({"A": "x", "B": "y"}, ["A. x", "B. y"])):
+        questions, imported = load(write({"question": "?", "answers": listed}), out=str(number))
+        assert (questions["bank-1"].options, questions["bank-1"].answer) == (("x", "y"), None)
+        assert faults(imported) == ["bank.jsonl:1: answer: no column is known to hold it (--map answer=COLUMN)"]
 
 
 def test_answers_that_are_not_read_are_reported(write: Write, load: Callable[..., Loaded], faults: Callable) -> None:

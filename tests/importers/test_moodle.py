@@ -200,6 +200,21 @@ def test_other_types_keep_what_can_be_read(
     ]
 
 
+def test_pictures_of_old_versions_that_are_not_embedded(
+    quiz: Callable[[str], Path], load: Callable[..., Loaded], faults: Callable, tmp_path: Path
+) -> None:
+    (tmp_path / "here.png").write_bytes(picture(1))
+    images = ("here.png", "gone.png", "http://example.org/a.png", "")
+    questions, imported = load(
+        quiz(moodle_quiz(*(moodle_question("essay", "Look.", f"<image>{name}</image>") for name in images)))
+    )
+    assert [len(question.images) for question in questions.values()] == [1, 0, 0, 0]
+    assert [line.partition(": ")[2] for line in faults(imported)] == [
+        "image: missing file: 'gone.png'",
+        "image: lies elsewhere and is not fetched: 'http://example.org/a.png'",
+    ]
+
+
 def test_markdown_and_the_picture_of_old_versions(quiz: Callable[[str], Path], load: Callable[..., Loaded]) -> None:
     picture64 = base64.b64encode(picture(2)).decode()
     text = moodle_text("questiontext", "See\n\n![it](@@PLUGINFILE@@/a.png)", {"a.png": picture(1)}, format="markdown")

@@ -33,6 +33,11 @@ from tqnet.questions import QuestionBank
         ),
         (r"{1:MC:=\(\frac{1\}{2\}\)~\(\pi\)}", r"_ (\(\frac{1}{2}\) / \(\pi\))", [r"\(\frac{1}{2}\)"]),
         ("{1:NUMERICAL:=3e-2:1e-3~%50%.5:.1}", "_", ["3e-2"]),
+        (r"{1:MC:=\(\{1,2\\}\)~\(\{3\\}\)} {1:SA:=b}", r"_ (\(\{1,2\}\) / \(\{3\}\)) _", [r"\(\{1,2\}\)", "b"]),
+        (r"{1:SA:=\{\frac{1}{x_{2}}\\}}.", "_.", [r"\{\frac{1}{x_{2}}\}"]),
+        (r"{1:SA:=\sqrt{\{2\\}}}.", "_.", [r"\sqrt{\{2\}}"]),
+        (r"{1:MC:=\sqrt{5\}~\frac{1\}{2\}}. {1:SA:=3}", r"_ (\sqrt{5} / \frac{1}{2}). _", [r"\sqrt{5}", "3"]),
+        (r"{1:SA:=never\}" + r"x{a\}" * 50, r"{1:SA:=never\}" + r"x{a\}" * 50, []),
     ],
 )
 def test_gaps(text: str, filled: str, answers: list[str]) -> None:

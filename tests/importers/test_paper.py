@@ -135,7 +135,7 @@ def test_a_heading_of_questions_is_no_key(read: Read) -> None:
     assert paper.sections == [("a", None), ("Which is acid?", "Solutions")]
 
 
-@pytest.mark.parametrize("line", ["Answers: 1. B 2. A", "【答案】1. B 2. A", "参考答案：1.B2.A"])
+@pytest.mark.parametrize("line", ["Answers: 1. B 2. A", "【答案】1. B 2. A", "参考答案：1.B2.A", "答案：1.Ｂ2.Ａ"])
 @pytest.mark.parametrize("is_first", [True, False])
 def test_a_key_in_the_line_of_its_title(read: Read, line: str, is_first: bool) -> None:
     questions = "1. a\nA. x\nB. y\n2. b\nA. x\nB. y"
@@ -287,13 +287,21 @@ def test_a_text_about_several_questions_is_part_of_each(read: Read) -> None:
 
 @pytest.mark.parametrize(
     ("line", "answer"),
-    [("答案 AB", "A, B"), ("Answer B", "B"), ("Answer – B", "B"), ("Ans. B", "B"), ("Correct: B", "B"), ("答案B", "B")],
+    [
+        ("答案 AB", "A, B"),
+        ("Answer B", "B"),
+        ("Answer – B", "B"),
+        ("Ans. B", "B"),
+        ("Correct: B", "B"),
+        ("答案B", "B"),
+        ("答案Ｂ", "B"),
+    ],
 )
 def test_answers_without_a_colon(read: Read, line: str, answer: str) -> None:
     assert read(f"1. a\nA. x\nB. y\n{line}\n2. b\nAns. 42").answers == [("a", answer), ("b", "42")]
 
 
-@pytest.mark.parametrize("line", ["A.1B.2C.3D.4", "A.1;B.2;C.3;D.4", "A．1；B．2；C．3；D．4", "A)1 B)2 C)3 D)4"])
+@pytest.mark.parametrize("line", ["A.1B.2C.3D.4", "A.1;B.2;C.3;D.4", "Ａ．1；Ｂ．2；Ｃ．3；Ｄ．4", "A)1 B)2 C)3 D)4"])
 def test_options_close_together(read: Read, line: str) -> None:
     assert read(f"1. a\n{line}").drafts[0].record["options"] == list("1234")
 

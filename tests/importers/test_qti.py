@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import html
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -105,6 +107,21 @@ def test_a_manifest_that_lists_a_test_alone(tmp_path: Path, load: Callable[..., 
     assert (imported.unread, faults(imported)) == (1, ["gone.xml:0: record: not in the zip: 'gone.xml'"])
 
 
+@pytest.mark.parametrize("name", ["my item.xml", "a%20b.xml", "题 1#2.xml", "a?b.xml"])
+def test_references_are_uris(tmp_path: Path, load: Callable[..., Loaded], name: str) -> None:
+    """They are also read as names, which some programs write."""
+    entry = '<p><img src="my%20pic.png?v=1"/>x <textEntryInteraction responseIdentifier="RESPONSE"/></p>'
+    for number, reference in enumerate((name, quote(name), f"{quote(name)}#top")):
+        resource = f'<resource identifier="t" type="imsqti_item_xmlv2p2" href="{reference}"/>'
+        parts = {
+            "imsmanifest.xml": f"<manifest><resources>{resource}</resources></manifest>",
+            name: qti2_item("a", entry, qti2_response("1")),
+            "my pic.png": picture(1),
+        }
+        questions, imported = load(write_zip(tmp_path / f"{number}.zip", parts), out=f"bank{number}")
+        assert (len(questions["a"].images), imported.faults) == (1, ())
+
+
 ORDER = (
     '<orderInteraction responseIdentifier="RESPONSE"><simpleChoice identifier="a">x</simpleChoice>'
     '<simpleChoice identifier="b">y</simpleChoice></orderInteraction>'
@@ -149,7 +166,7 @@ def test_nothing_from_outside(tmp_path: Path, load: Callable[..., Loaded], fault
         for path in ("../../secret.png", "/etc/x.png", "http://example.org/a.png", "C:\\a.png", "gone.png")
     )
     parts = {
-        "imsmanifest.xml": manifest("items/good.xml", "../outside.xml", "items/gone.xml"),
+        "imsmanifest.xml": manifest("items/good.xml", "../outside.xml", "%2e%2e/other.xml", "items/gone.xml"),
         "items/good.xml": qti2_item("good", f"<p>x {entry}</p>{images}", qti2_response("7")),
         "../../evil.png": picture(1),
         "/absolute.png": picture(2),
@@ -160,6 +177,7 @@ def test_nothing_from_outside(tmp_path: Path, load: Callable[..., Loaded], fault
     messages = [fault.message for fault in imported.faults]
     assert messages[:2] == ["leads outside of the archive; not read"] * 2
     assert "leads outside of the source: '../outside.xml'" in messages
+    assert "leads outside of the source: '../other.xml'" in messages
     assert "not in the zip: 'items/gone.xml'" in messages
     assert "leads outside of the source: '../../secret.png'" in messages
     assert "is no path within the source: '/etc/x.png'" in messages
@@ -296,6 +314,34 @@ def test_a_cartridge_of_canvas(tmp_path: Path, load: Callable[..., Loaded], faul
     assert faults(imported) == ["g1.xml.qti:1: presentation: the response to <response_xy> is not read"]
 
 
+def test_a_pool_of_blackboard(tmp_path: Path, load: Callable[..., Loaded]) -> None:
+    def material(text: str, kind: str = "HTML") -> str:
+        text = html.escape(text)
+        return f'<mat_extension><mat_formattedtext type="{kind}">{text}</mat_formattedtext></mat_extension>'
+
+    choices = material("a < b", "PLAIN_TEXT"), material("<b>4</b>")
+    item = (
+        qti1_item("x", "", qti1_choices("response", *choices), scored=qti1_scored(("response", "response1")))
+        .replace('<mattext texttype="text/html"></mattext>', material("<p>2<sup>2</sup>?</p>"))
+        .replace("<mattext><mat_extension>", "<mat_extension>")
+        .replace("</mat_extension></mattext>", "</mat_extension>")
+        .replace("<setvar>100", "<setvar>SCORE.max")
+    )
+    kind, file = "assessment/x-bb-qti-pool", "res1.dat"
+    resource = f'<resource xmlns:bb="http://www.blackboard.com/content-packaging/" bb:file="{file}" type="{kind}"/>'
+    parts = {
+        "imsmanifest.xml": f"<manifest><resources>{resource}</resources></manifest>",
+        file: f"<questestinterop>{item}</questestinterop>",
+    }
+    questions, imported = load(write_zip(tmp_path / "pool.zip", parts))
+    (question,) = questions.values()
+    assert (question.stem, question.options, question.answer) == ("2^2?", ("a < b", "4"), "B")
+    assert imported.faults == ()
+    parts["imsmanifest.xml"] = '<manifest><resources><resource type="webcontent" href="a.html"/></resources></manifest>'
+    with pytest.raises(BankError, match="no question; resources of the type 'webcontent' are not read"):
+        load(write_zip(tmp_path / "other.zip", parts), out="other")
+
+
 def qti1_file(path: Path, *items: str) -> Path:
     path.write_text(f"<questestinterop>{''.join(items)}</questestinterop>")
     return path
@@ -341,6 +387,8 @@ def test_blanks_and_markup_within_texts(tmp_path: Path, load: Callable[..., Load
     def text(markup: str) -> str:
         return f"<material><mattext>{markup}</mattext></material>"
 
+    content = base64.b64encode(picture(1)).decode()
+    figure = f'<matimage imagtype="image/png" uri="a.png" embedded="base64">{content}</matimage>'
     first, second = (f'<response_str ident="{name}"><render_fib/></response_str>' for name in "rs")
     flow = f"<flow>{text('Paris is in ')}{first}{text(' and Rome in ')}{second}</flow>"
     items = (
@@ -349,7 +397,14 @@ def test_blanks_and_markup_within_texts(tmp_path: Path, load: Callable[..., Load
         ),
         f'<item ident="two"><presentation>{flow}</presentation></item>',
         f'<item ident="markup"><presentation>{text("2<sup>3</sup> is")}{first}</presentation></item>',
+        qti1_item(
+            *("matching_question", "Match.", qti1_choices("r", "Rome", "Paris", prompt="France")),
+            scored=qti1_scored(("r", "r1")),
+        ),
+        qti1_item("embedded", "See.").replace("</mattext>", f"</mattext>{figure}", 1),
     )
-    dropdown, two, markup = load(qti1_file(tmp_path / "quiz.xml", *items))[0].values()
+    dropdown, two, markup, pair, embedded = load(qti1_file(tmp_path / "quiz.xml", *items))[0].values()
     assert (dropdown.stem, dropdown.options, dropdown.answer) == ("x is ____ y.", ("more", "less"), "B")
+    assert (pair.stem, pair.options, pair.answer) == ("Match.\n1. France", ("Rome", "Paris"), "1-B")
+    assert [Path(image).read_bytes() for image in embedded.images] == [picture(1)]
     assert (two.stem, markup.stem) == ("Paris is in ____ and Rome in ____", "2^3 is")

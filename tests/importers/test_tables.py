@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import zipfile
 from collections.abc import Callable
+from datetime import date, datetime
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,7 +16,7 @@ import pytest
 pytest.importorskip("lxml")
 pytest.importorskip("openpyxl")
 
-from openpyxl import Workbook
+from openpyxl import Workbook, load_workbook
 from openpyxl.cell.rich_text import CellRichText, TextBlock
 from openpyxl.cell.text import InlineFont
 
@@ -23,6 +25,7 @@ from tests.importers.generators import picture
 from tqnet.importers import Settings
 from tqnet.importers.columns import columns_by_name
 from tqnet.importers.encodings import encoding_of
+from tqnet.importers.number_formats import as_shown
 from tqnet.questions import BankError
 
 
@@ -208,6 +211,51 @@ def test_workbooks(tmp_path: Path, load: Callable[..., Loaded], faults: Callable
         load(path, out="third", settings=Settings(sheets=["Third"]))
 
 
+@pytest.mark.parametrize(
+    ("number_format", "value", "shown"),
+    [
+        ("0%", 0.2, "20%"),
+        ("0.00%", 0.125, "12.50%"),
+        ("0.##%", 0.125, "12.5%"),
+        ('0"°"', 45, "45°"),
+        ("$0.00", -4.5, "-$4.50"),
+        ('_-* #,##0.00\\ "€"_-;\\-* #,##0.00\\ "€"_-', 1234.5, "1,234.50 €"),
+        ("0\\ [$€-407]", 3.0, "3 €"),
+        ('General" cm"', 2.5, "2.5 cm"),
+        ("# ?/?", 1.5, "1 1/2"),
+        ("#\\ ??/??", -0.75, "-3/4"),
+        ("?/8", 0.5, "4/8"),
+        ("000", 7, "007"),
+        ("0.00", 2.5, 2.5),
+        ("#,##0_);(#,##0)", -1200, -1200),
+        ("0.00E+00", 2e5, 2e5),
+        ('0.0,"K"', 1500, 1500),
+        ("0%", 1e300, 1e300),
+        ("mm-dd-yy", datetime(2024, 1, 3), date(2024, 1, 3)),
+        ("m/d/yy h:mm", datetime(2024, 1, 3), datetime(2024, 1, 3)),
+    ],
+)
+def test_numbers_and_dates_as_excel_shows_them(number_format: str, value: Any, shown: Any) -> None:
+    cell = Workbook().active["A1"]
+    cell.value, cell.number_format = value, number_format
+    assert as_shown(cell) == shown
+
+
+def test_options_in_percent(tmp_path: Path, load: Callable[..., Loaded]) -> None:
+    path = workbook(
+        tmp_path / "book.xlsx", ["Question", "A", "B", "Answer", "Level", "When"], ["?", 0.2, 0.25, "25%", 0.8, 0]
+    )
+    book = load_workbook(path)
+    for cell in book["Sheet"]["B2:E2"][0]:
+        cell.number_format = "0%"
+    book["Sheet"]["F2"] = datetime(2024, 1, 3)
+    book["Sheet"]["F2"].number_format = "yyyy-mm-dd"
+    book.save(path)
+    question = list(load(path)[0].values())[-1]
+    assert (question.options, question.answer, question.difficulty) == (("20%", "25%"), "B", 0.8)
+    assert question.extras == {"When": "2024-01-03"}
+
+
 def test_a_header_below_a_title_and_scripts_in_cells(
     tmp_path: Path, load: Callable[..., Loaded], faults: Callable
 ) -> None:
@@ -293,6 +341,7 @@ def test_html_with_figures_in_cells(
     [
         (["Question", "A", "B", "C"], {"stem": ("Question",), "options": ("A", "B", "C")}),
         (["题干", "选项A", "选项B"], {"stem": ("题干",), "options": ("选项A", "选项B")}),
+        (["题干", "选项Ａ", "选项Ｂ"], {"stem": ("题干",), "options": ("选项Ａ", "选项Ｂ")}),
         (["text", "choice_2", "choice_1"], {"stem": ("text",), "options": ("choice_1", "choice_2")}),
         (["Topic", "Subtopic", "question text"], {"stem": ("question text",), "knowledge": ("Topic", "Subtopic")}),
         (["stem", "1", "2", "other"], {"stem": ("stem",)}),

@@ -13,18 +13,19 @@ from typing import Any, NamedTuple
 
 from tqnet.importers.columns import is_figure, plain_key
 from tqnet.text.formulas import segments
-from tqnet.text.lists import letter
+from tqnet.text.lists import letter, narrow
 from tqnet.text.normal import normal_formula
 
+# Texts are compared as `narrow` writes them: "（Ｂ）" and "Ｂ．" are "(B)" and "B.".
 _NAME = "[A-Za-z]|[A-Z]{2}"
-_LETTER = re.compile(rf"\s*[(（\[]?({_NAME})\s*[.)）\]、:：．]\s*")
-_LETTERS = re.compile(rf"[(（\[]?({_NAME})[)）\].]?")
-_BETWEEN = re.compile(r"\s*[,，;；、/&+|]\s*|\s+(?:and|und|和)\s+|\s+", re.IGNORECASE)
+_LETTER = re.compile(rf"\s*[(\[]?({_NAME})\s*[.)\]、:]\s*")
+_LETTERS = re.compile(rf"[(\[]?({_NAME})[)\]]?[.。、:]?")
+_BETWEEN = re.compile(r"\s*[,;、/&+|]\s*|\s+(?:and|und|和)\s+|\s+", re.IGNORECASE)
 
 
 def without_letters(options: Sequence[str]) -> list[str]:
     """Return ``A) 3``, ``B) 4`` as ``3``, ``4``; options not lettered in order stay as they are."""
-    matches = [_LETTER.match(option) for option in options]
+    matches = [_LETTER.match(narrow(option)) for option in options]
     if not all(match and match[1].upper() == letter(place) for place, match in enumerate(matches)):
         return list(options)
     return [option[match.end() :].strip() for option, match in zip(options, matches, strict=True) if match]
@@ -33,12 +34,12 @@ def without_letters(options: Sequence[str]) -> list[str]:
 def split_options(text: str) -> list[str]:
     """Split ``a ) 38 , b ) 27.675 , c ) none`` into three options; one option if no letters stand in order."""
     starts: list[re.Match[str]] = []
-    for match in re.finditer(rf"(?:^|(?<=[\s,;|\['\"]))[(（]?({_NAME})\s?[.)）、．]\s*", text):
+    for match in re.finditer(rf"(?:^|(?<=[\s,;|\['\"]))[(]?({_NAME})\s?[.)、]\s*", narrow(text)):
         if match[1].upper() == letter(len(starts)):
             starts.append(match)
     ends = [match.start() for match in starts[1:]] + [len(text)]
     pieces = [text[start.end() : end] for start, end in zip(starts, ends, strict=False)]
-    return [piece.strip(" \t\n,;|'\"]") for piece in pieces] or [text.strip()]
+    return [piece.strip(" \u3000\t\n,;|'\"]") for piece in pieces] or [text.strip()]
 
 
 _TEXTS = ("text", "content", "value", "option", "choice", "answer", "body", "option text", "answer text", "choice text")
@@ -85,6 +86,24 @@ def listed_options(value: Any) -> Options:
         figures=[item.figures for item in items],
         are_numbers=are_numbers,
     )
+
+
+def listed_answers(value: Any) -> list[str]:
+    """Read answers that all count: ``["Paris", "paris"]``, ``{"text": ["Bob"], "answer_start": [0]}``."""
+    listed = json_value(value) or value
+    if isinstance(listed, dict) and any(isinstance(item, str) for item in listed.values()):
+        listed = [listed]
+    texts = listed_options(listed).texts if isinstance(listed, list | dict) else [shown(listed)]
+    return list(dict.fromkeys(filter(None, texts)))
+
+
+def are_options(value: Any) -> bool:
+    """Return True if ``answers`` are to choose from: some are marked as right, or they have letters."""
+    listed = json_value(value) or value
+    options = listed_options(listed) if isinstance(listed, list | dict) else Options([])
+    text = shown(listed)
+    is_lettered = _LETTER.match(narrow(text)) is not None and len(split_options(text)) > 1
+    return bool(options.right) or options.labels[:2] == ["A", "B"] or is_lettered
 
 
 def _items(value: Any) -> list[Any]:
@@ -149,11 +168,11 @@ def _is_yes(value: Any) -> bool:
 
 
 def answers(answer: Any) -> list[str]:
-    """Return the answers in one cell: items of a list, or pieces between commas."""
+    """Return the answers in one cell as `narrow` writes them: items of a list, or pieces between commas."""
     answer = json_value(answer) if isinstance(answer, str) and answer.startswith("[") else answer
     if isinstance(answer, list):
-        return [shown(item) for item in answer if item is not None]
-    return list(filter(None, _BETWEEN.split(shown(answer)))) if answer is not None else []
+        return [narrow(shown(item)) for item in answer if item is not None]
+    return list(filter(None, _BETWEEN.split(narrow(shown(answer))))) if answer is not None else []
 
 
 def whole_numbers(answer: Any) -> list[int]:
@@ -168,7 +187,7 @@ _WHOLE = re.compile(r"(\d{1,4})(?:\.0+)?")
 #: What stands before a letter: "Answer: B", "Option c", "选B".
 _SAYS = re.compile(
     r"(?:the\s+)?(?:correct\s+|right\s+)?(?:answers?|ans|key|options?|choices?|正确答案|答案|选项|选)"
-    r"\s*(?:is|are|[为是])?\s*[:：.]?\s*(?=\S)",
+    r"\s*(?:is|are|[为是])?\s*[:.]?\s*(?=\S)",
     re.IGNORECASE,
 )
 _TRUE, _FALSE = (
@@ -196,7 +215,7 @@ def option_places(
     if mask := _mask(answer):
         return [place for place, mark in enumerate(mask) if mark] if len(mask) == len(options) else []
     places = places or range(len(options))
-    whole = shown(answer).strip()
+    whole, options, labels = narrow(shown(answer)).strip(), list(map(narrow, options)), list(map(narrow, labels))
     chosen = _named(whole, answers(answer), options, labels, first, places)
     if not chosen and (says := _SAYS.match(whole)):
         rest = whole[says.end() :].rstrip(".。")

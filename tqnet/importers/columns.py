@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from tqnet.text.lists import narrow
+
 #: Field -> usual names of its column, the most telling first. A passage is put before the stem.
 _NAMES = {
     "id": "id, question id, qid, que id, unique id, problem id, item id, uid, no, no., number, #, 编号, 题号, 序号",
     "stem": "stem, question, question text, questiontext, problem, problem text, text, body, prompt, item, query, "
-    "input, content, 题目, 题干, 问题, 试题, 题目内容",
-    "passage": "passage, context, article, background, instruction, 材料, 背景",
-    "options": "options, choices, alternatives, answers, option list, answer option list, candidates, 选项",
+    "input, content, original text, 题目, 题干, 问题, 试题, 题目内容",
+    "passage": "passage, context, article, premise, background, instruction, 材料, 背景",
+    "options": "options, choices, alternatives, option list, answer option list, candidates, 选项",
     "answer": "answer, correct answer, correct answers, correct, correct option, correct choice, right answer, "
     "final answer, key, answer key, answer value, answer index, answer idx, correct index, correct idx, "
-    "correct option index, cop, ans, gold, label, target, output, 答案, 正确答案, 参考答案, 标准答案",
+    "correct option index, cop, ans, gold, label, target, output, 答案, 正确答案, 参考答案, 标准答案, answers",
     "analysis": "analysis, explanation, solution, rationale, feedback, worked solution, answer analysis, "
     "answer explanation, support, 解析, 解答, 分析, 详解, 答案解析",
     "knowledge": "knowledge, knowledge point, knowledge points, knowledge point routes, topic, topics, concept, "
@@ -29,6 +31,8 @@ _NAMES = {
 _LISTS = {field: names.split(", ") for field, names in _NAMES.items()}
 #: Fields of which a row has the first filled column, where a table has several.
 _EITHER = ("stem", "answer", "analysis")
+#: A column of answers that are all right, or of options.
+ANSWERS = "answers"
 #: Answers in these columns are counted by programs, from 0.
 FROM_ZERO = frozenset(
     {"label", "gold", "target", "cop", *(name for name in _LISTS["answer"] if name.endswith((" index", " idx")))}
@@ -36,7 +40,7 @@ FROM_ZERO = frozenset(
 
 #: Columns of one option: "A", "Option B", "choice_3", "选项C"; not "答案A".
 _OPTION = re.compile(
-    r"(?:(?:option|opt|choice|answer|alternative|op|选项) ?)?[(（]?(?:(?P<letter>[a-h])|(?P<number>[1-8]))[)）]?"
+    r"(?:(?:option|opt|choice|answer|alternative|op|选项) ?)?[(]?(?:(?P<letter>[a-h])|(?P<number>[1-8]))[)]?"
 )
 _FIRST_OPTION = frozenset({"option", "choice", "选项"})
 _LEVEL = re.compile(r"(?:topic|knowledge|level|subtopic|知识点|category) ?(?P<number>[1-9])")
@@ -47,7 +51,7 @@ _FIGURE = re.compile(
 )
 _DISTRACTOR = re.compile(r"(?:distractors?|(?:incorrect|wrong) ?(?:answers?|options?|choices?)?|干扰项)(?: ?\d)?")
 #: What forms add to a name: "Question - max 120 characters", "Correct answer(s)", "Question *".
-_NOTE = re.compile(r"(?:\((?:s|[^()]{2,})\)|（[^（）]{2,}）|\s-\s.*|[*:：?])$")
+_NOTE = re.compile(r"(?:\((?:s|[^()]{2,})\)|\s-\s.*|[*:?])$")
 #: A longer heading is known under no name.
 _LONGEST = 300
 
@@ -59,7 +63,7 @@ def plain_key(column: str) -> str:
 
 def heading(column: str) -> str:
     """Return the name of a column in the form in which they are known."""
-    name = column.strip()[:_LONGEST]
+    name = narrow(column).strip()[:_LONGEST]
     while (shorter := _NOTE.sub("", name).rstrip()) not in ("", name):
         name = shorter
     return plain_key(name)

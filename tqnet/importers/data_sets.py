@@ -10,6 +10,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from tqnet.importers.choices import split_options, without_letters
+from tqnet.importers.columns import columns_by_name
+from tqnet.importers.derivations import boxed, derivation
 from tqnet.importers.job import Draft, Job, Place, lettered
 from tqnet.importers.json_records import draft, records, split_of, values, word
 from tqnet.importers.source import SourceError
@@ -21,30 +23,43 @@ _PERCENT = re.compile(r"\bnumber(\d+)\s*(?:%|percent\b)")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 #: A percentage becomes a share by this factor, or divisor.
 _HUNDREDTHS = {"*": Fraction(1, 100), "/": Fraction(100)}
-_BOX = re.compile(r"\\(?:boxed|fbox)\s*(?:\{|([^\s{}$.,]+))")
 _DRAWING = re.compile(r"\[asy\].*?\[/asy\]", re.DOTALL)
 
 
 def recognised(record: dict[str, Any]) -> str | None:
-    """Return the data set whose form a record has: its keys, and what only its authors write."""
+    """Return the data set whose form a record has: its keys, and what only its authors write.
+
+    One with further fields is a table, in which they are kept.
+    """
     return next((name for name, fits in _FORMS.items() if fits(record)), None)
 
 
-def _has(*keys: str) -> Callable[[dict[str, Any]], bool]:
-    return lambda record: record.keys() >= set(keys)
+def _has(*keys: str, others: str = "") -> Callable[[dict[str, Any]], bool]:
+    """Return a test for ``keys``, beside which may stand ``others`` and such as are no field of a table."""
+    known = {"id", *keys, *others.split()}
+    return lambda record: record.keys() >= set(keys) and not columns_by_name([*(record.keys() - known)])
 
 
+def _only(*keys: str) -> Callable[[dict[str, Any]], bool]:
+    return lambda record: record.keys() - {"id"} == set(keys)
+
+
+_EQUATION = _has("equation", others="original_text segmented_text ans")
+_MAWPS = _has("Question", "Equation", others="ID Numbers Body Answer Type")
 _FORMS: dict[str, Callable[[dict[str, Any]], bool]] = {
-    "mathqa": _has("Problem", "options", "correct", "annotated_formula"),
-    "aqua": _has("question", "options", "correct", "rationale"),
-    "mawps": lambda record: _has("Question", "Equation")(record) and bool({"Numbers", "Body"} & record.keys()),
-    "math23k": lambda record: "equation" in record and bool({"segmented_text", "original_text"} & record.keys()),
+    "mathqa": _has("Problem", "options", "correct", "annotated_formula", others="Rationale linear_formula category"),
+    "aqua": _only("question", "options", "correct", "rationale"),
+    "mawps": lambda record: bool({"Numbers", "Body"} & record.keys()) and _MAWPS(record),
+    "math23k": lambda record: bool({"segmented_text", "original_text"} & record.keys()) and _EQUATION(record),
     "math": lambda record: (
-        _has("problem", "level", "type", "solution")(record) and boxed(str(record["solution"])) is not None
+        _only("problem", "level", "type", "solution")(record) and boxed(str(record["solution"])) is not None
     ),
-    "geometry3k": _has("problem_text", "choices", "problem_type_graph"),
-    "scienceqa": _has("question", "choices", "answer", "lecture", "skill"),
-    "gsm8k": lambda record: _has("question", "answer")(record) and "####" in str(record["answer"]),
+    "geometry3k": _has("problem_text", "choices", "problem_type_graph", others="answer compact_text problem_type_goal"),
+    "scienceqa": _has(
+        *("question", "choices", "answer", "lecture", "skill"),
+        others="hint image task grade subject topic category solution split",
+    ),
+    "gsm8k": lambda record: _only("question", "answer")(record) and "####" in str(record["answer"]),
 }
 
 
@@ -147,25 +162,23 @@ def _valued(tokens: Prefix, behind: Sequence[int], place: int, numbers: Sequence
     return (token, *next(operands), *next(operands))
 
 
-_CALCULATION = re.compile(r"<<((?:(?!<<).)*?)>>")
-
-
 def read_gsm8k(job: Job) -> Iterator[Draft]:
     """GSM8K (Cobbe et al. 2021): an object per line; the answer follows ``####`` at the end of its derivation.
 
     The calculator's input, ``<<48/2=24>>``, is the extra ``equation``; the analysis is without it.
     """
     for record in records(job):
-        derivation, mark, answer = (word(record.fields.get("answer")) or "").partition("####")
-        if not mark:
+        text = word(record.fields.get("answer")) or ""
+        if "####" not in text:
             job.fault(record.place, "answer", "no #### before an answer")
+        analysis, answer, equation = derivation(text)
         yield draft(
             record,
             "GSM8K",
             stem=word(record.fields.get("question")),
-            answer=answer.strip() or None,
-            analysis=_CALCULATION.sub("", derivation).strip() or None,
-            extras={"equation": "; ".join(_CALCULATION.findall(derivation))},
+            answer=answer or None,
+            analysis=analysis or None,
+            extras={"equation": equation},
         )
 
 
@@ -241,25 +254,6 @@ def read_math(job: Job) -> Iterator[Draft]:
             knowledge=[[subject]] if subject else [],
             difficulty=_difficulty(job, record.place, word(fields.get("level"))),
         )
-
-
-def boxed(solution: str) -> str | None:
-    r"""Return the contents of the last ``\boxed`` of a solution; None without a closed one."""
-    answer = None
-    for match in _BOX.finditer(solution):
-        if match[1]:
-            answer = match[1]
-            continue
-        depth, place = 1, match.end()
-        while place < len(solution) and depth:
-            if solution[place] == "\\":
-                place += 1
-            elif solution[place] in "{}":
-                depth += 1 if solution[place] == "{" else -1
-            place += 1
-        if not depth:
-            answer = solution[match.end() : place - 1].strip()
-    return answer
 
 
 def _difficulty(job: Job, place: Place, level: str | None) -> int | None:

@@ -20,9 +20,8 @@ def encoding_of(file: Path) -> str:
     """Detect an encoding: by the first bytes, else UTF-8, else GB18030 if Chinese; or raise EncodingError."""
     with file.open("rb") as stream:
         head = stream.read(4)
-    for mark, encoding in _MARKS:
-        if head.startswith(mark):
-            return encoding
+    if marked := encoding_marked(head):
+        return marked
     if _decodes(file, "utf-8"):
         return "utf-8"
     if _decodes(file, "gb18030") and _reads_as_chinese(file):
@@ -30,6 +29,11 @@ def encoding_of(file: Path) -> str:
     raise EncodingError(
         f"{file}: neither UTF-8 nor GB18030; name its encoding by --encoding (cp1252, big5, shift_jis ..)"
     )
+
+
+def encoding_marked(head: bytes) -> str | None:
+    """Return the encoding that the first bytes of a text name."""
+    return next((encoding for mark, encoding in _MARKS if head.startswith(mark)), None)
 
 
 def _decodes(file: Path, encoding: str) -> bool:

@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import PurePosixPath
 from typing import Any
 
+from tqnet.importers.encodings import encoding_marked
 from tqnet.importers.job import Format, distinct
 from tqnet.importers.source import Source, SourceError
 
@@ -141,9 +142,10 @@ def _packages(source: Source) -> dict[str, tuple[str, list[str]]]:
 
 def _head(source: Source, name: str) -> str:
     try:
-        return source.head(name).decode("utf-8-sig", errors="replace")
+        head = source.head(name)
     except SourceError:
         return ""
+    return head.decode(encoding_marked(head) or "utf-8", errors="replace")
 
 
 def _root(source: Source, name: str) -> str:
@@ -168,7 +170,8 @@ def _json_format(source: Source, name: str, is_table: bool) -> tuple[str, frozen
     records = _first_records(_head(source, name))
     if any({"id", "stem"} <= record.keys() for record in records):
         raise ValueError(f"{source.shown(name)}: a bank already; tqnet check reads it as it is")
-    data_sets = Counter(filter(None, map(recognised, records)))
+    keys = {key: None for record in records for key in record}
+    data_sets = Counter(filter(None, (recognised(keys | record) for record in records)))
     format = "json"
     if data_sets and not is_table and 2 * max(data_sets.values()) >= len(records):
         format = max(data_sets, key=data_sets.__getitem__)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from tqnet.importers.figures import FigureFolder, data_uri
-from tqnet.importers.source import Source, SourceError, inside
+from tqnet.importers.source import Source, SourceError
 from tqnet.questions.question import Fault
 from tqnet.text.lists import letter
 from tqnet.text.plain import Plain
@@ -103,12 +102,12 @@ class Job:
         """Put the figure that a document (a part of the source) refers to into the bank; on failure, report a fault.
 
         Args:
-            reference: A path relative to the document, or a ``data:`` URI.
+            reference: A path or URI relative to the document, or a ``data:`` URI.
         """
         try:
             content = data_uri(reference)
             if content is None:
-                content = self.source.read(resolve(reference, document))
+                content = self.source.read(self.source.resolve(reference, document))
         except SourceError as error:
             self.fault(place, name, str(error))
             return []
@@ -131,11 +130,6 @@ class Job:
 
 #: A function ``read_NAME`` of this folder.
 Format = Callable[[Job], Iterator[Draft]]
-
-
-def resolve(reference: str, document: str) -> str:
-    """Return the name of the part that a document refers to; raise SourceError if it leads outside."""
-    return inside(reference, posixpath.dirname(document))
 
 
 def distinct(items: Iterable[str]) -> list[str]:

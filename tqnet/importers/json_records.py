@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,6 +13,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from tqnet.importers.columns import columns_by_name, singular
+from tqnet.importers.derivations import boxed, derivation
+from tqnet.importers.encodings import encoding_marked
 from tqnet.importers.job import Draft, Job, Place
 from tqnet.importers.source import MAX_DOCUMENT, SourceError
 from tqnet.importers.tables import Row, drafts
@@ -54,7 +57,8 @@ def _rows(job: Job, name: str) -> Iterator[Row]:
         for number, record in enumerate(records, 1):
             at = place if len(records) == 1 else Place(f"{place.file}#{number}")
             if isinstance(record, dict):
-                yield at, _flat(record)
+                record = _flat(record)
+                yield at, record if job.settings.columns else _with_answer(record)
             else:
                 job.leave_out(at, "record", "expected an object")
 
@@ -126,6 +130,20 @@ def _flat(record: dict[str, Any]) -> dict[str, Any]:
     return record
 
 
+def _with_answer(record: dict[str, Any]) -> dict[str, Any]:
+    """Take an answer out of its derivation, after ``####`` or, if there is no other, out of a box."""
+    columns = _columns(tuple(record))
+    answer, analysis = (record.get(*columns[name]) if name in columns else None for name in ("answer", "analysis"))
+    if isinstance(answer, str) and "####" in answer:
+        before, result, equation = derivation(answer)
+        others = {name: item for name, item in record.items() if name not in columns["answer"]}
+        named = "derivation" if "analysis" in others else "analysis"
+        return {"answer": result, named: before, "equation": equation} | others
+    if answer is None and "options" not in columns and isinstance(analysis, str) and (in_box := boxed(analysis)):
+        return record | {"answer": in_box}
+    return record
+
+
 def _files(job: Job) -> Iterator[str]:
     return (name for name in job.source.names if PurePosixPath(name).suffix.lower() in (".json", ".jsonl"))
 
@@ -189,7 +207,8 @@ def _values(job: Job, name: str) -> Iterator[tuple[Place, Any]]:
         yield from lines
         return
     text = document(job, name)
-    decoder = json.JSONDecoder()
+    repeated: list[str] = []
+    decoder = json.JSONDecoder(object_pairs_hook=lambda pairs: _object_of(pairs, repeated))
     position = counted = 0
     line = 1
     while text and (position := _BETWEEN.match(text, position).end()) < len(text):  # type: ignore[union-attr]
@@ -206,7 +225,18 @@ def _values(job: Job, name: str) -> Iterator[tuple[Place, Any]]:
             after = _NEXT.search(text, getattr(error, "pos", position))
             position = after.end() if after else len(text)
             continue
+        for key in repeated:
+            job.fault(place, key, "given more than once; the last is taken")
+        repeated.clear()
         yield place, value
+
+
+def _object_of(pairs: list[tuple[str, Any]], repeated: list[str]) -> dict[str, Any]:
+    """Return an object; add the keys that are given more than once to ``repeated``."""
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        repeated += (key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+    return values
 
 
 def _lines(job: Job, name: str) -> Iterator[tuple[Place, Any]] | None:
@@ -216,13 +246,15 @@ def _lines(job: Job, name: str) -> Iterator[tuple[Place, Any]] | None:
     except SourceError:
         return None
     first = next(lines, None)
-    if first is None or isinstance(first[1], FieldError):
+    if first is None or (isinstance(first[1], FieldError) and first[1].field == "record"):
         return None
 
     def read() -> Iterator[tuple[Place, Any]]:
         for line, value in chain((first,), lines):
-            if isinstance(value, FieldError):
+            if isinstance(value, FieldError) and value.field == "record":
                 job.leave_unread(job.place(name, line), value.message)
+            elif isinstance(value, FieldError):
+                job.leave_out(job.place(name, line), value.field, value.message)
             else:
                 yield job.place(name, line), value
 
@@ -232,9 +264,10 @@ def _lines(job: Job, name: str) -> Iterator[tuple[Place, Any]] | None:
 def document(job: Job, name: str) -> str:
     """Return the text of a part of the source; empty, with a fault, if it cannot be read."""
     try:
-        return job.source.read(name, MAX_DOCUMENT).decode("utf-8-sig")
+        content = job.source.read(name, MAX_DOCUMENT)
+        return content.decode(encoding_marked(content) or "utf-8")
     except UnicodeDecodeError:
-        job.leave_unread(job.place(name), "not UTF-8")
+        job.leave_unread(job.place(name), "not UTF-8, nor UTF-16 with a byte order mark")
     except SourceError as error:
         job.leave_unread(job.place(name), str(error))
     return ""

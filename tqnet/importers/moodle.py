@@ -6,12 +6,13 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from tqnet.importers.cells import paths
 from tqnet.importers.figures import from_base64
 from tqnet.importers.job import Draft, Job, Place, distinct
+from tqnet.importers.markdown import with_sources
 from tqnet.importers.moodle_types import ALIASES, KINDS, content_of, named_figures, other, plain_content
 from tqnet.importers.safe_xml import Element, XmlError, elements, strip_namespaces
 from tqnet.importers.source import SourceError
-from tqnet.importers.tables import paths
 from tqnet.text.plain import Plain, plain, plain_texts
 
 #: The beginning of a category's path, before the teacher's names.
@@ -83,7 +84,7 @@ class MoodleQuestion:
             case "plain_text":
                 text = Plain(content.strip())
             case "markdown":
-                (text,) = plain_texts([content.strip()], self._job.settings.language)
+                (text,) = plain_texts([with_sources(content.strip())], self._job.settings.language)
             case _:
                 text = plain(content, self._job.settings.language)
         if figures is not None:
@@ -127,8 +128,11 @@ class MoodleQuestion:
 
     def take_other_files(self) -> None:
         """Take the picture of Moodle 1.9, and report the files that no text shows."""
-        if picture := self.value("image_base64"):
-            self.images += self._decoded(picture, "image", self.value("image"))
+        name, picture = self.value("image"), self.value("image_base64")
+        if picture:
+            self.images += self._decoded(picture, "image", name)
+        elif name:
+            self.images += self._job.figure(name, self._document, self.place, "image")
         for holder in self.element.iter("file"):
             if holder.getparent() is self.element and holder.text:  # what the drags of ddimageortext go onto
                 self.images += self._decoded(holder.text, "file", holder.get("name", ""))

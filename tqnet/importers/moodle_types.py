@@ -261,10 +261,12 @@ def _fraction(answer: Element) -> float:
 
 
 _GAP_BEGINS = re.compile(r"(?<!\\)\{\d*:[A-Z_]+:")
+#: A text whose only braces are those of sets: "\{1,2\}".
+_NO_GROUPS = r"(?:\\\{[^{}]*\\\}|[^{}])*"
 #: A gap ends at a brace that is not escaped; those of LaTeX's groups, which follow a letter or a brace, need no escape.
 _GAP = re.compile(
-    r"(?<!\\)\{\d*:(?P<kind>[A-Z_]+):"
-    r"(?P<body>(?:\\.|(?<=[\w}^\]])\{(?!\d*:[A-Z_]+:)[^{}]*(?:\{[^{}]*\}[^{}]*)*\}|[^\\}])*)\}",
+    r"(?<!\\)\{\d*:(?P<kind>[A-Z_]+):(?P<body>(?:(?<=\\)\}|(?<=[\w}^\]])\{(?!\d*:[A-Z_]+:)"
+    rf"{_NO_GROUPS}(?:(?<!\\)\{{{_NO_GROUPS}(?<!\\)\}}{_NO_GROUPS})*(?<!\\)\}}|[^}}])*)(?<!\\)\}}",
     re.DOTALL,
 )
 _IMAGE = re.compile(r"<img\b[^<>]*>", re.IGNORECASE)

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from tqnet.importers.paper_lines import masked
+from tqnet.text.lists import narrow
 
 _BEFORE = (
     "the|all|correct|right|model|sample|suggested|selected|worked|full|detailed|official|test|exam|quiz|exercises?"
@@ -136,6 +137,7 @@ def entries(text: str, after_title: bool = False) -> list[tuple[int, str]]:
 
 def _heads(text: str) -> list[_Head]:
     heads = []
+    text = narrow(text)
     for match in _HEAD.finditer(text):
         start = match.start()
         before, earlier = text[start - 1 : start] or " ", text[max(start - 2, 0) : start - 1]
@@ -161,7 +163,7 @@ def _best_chain(text: str, heads: list[_Head]) -> list[_Head]:
             answer = text[before.end : head.start].strip().strip(";；,，、").strip()
             if not (is_next or (is_clear and head.first > before.last)):
                 continue
-            if (head.is_glued and not TIGHT.fullmatch(answer)) or (head.is_weak and answer.endswith(_OPEN)):
+            if (head.is_glued and not TIGHT.fullmatch(narrow(answer))) or (head.is_weak and answer.endswith(_OPEN)):
                 continue
             is_certain = chain.is_certain and not (head.is_weak and not _SHORT.fullmatch(answer))
             steps, count, clear = chain.score

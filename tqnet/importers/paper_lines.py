@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from tqnet.importers.job import Place
 from tqnet.text.formulas import segments
-from tqnet.text.lists import letter
+from tqnet.text.lists import letter, narrow
 
 _QUESTION = re.compile(
     r"(?:question|problem|exercise|q|例)\s*(?P<word>\d{1,4})\s*[.):：．、]?\s*"
@@ -130,7 +130,7 @@ def labelled(text: str) -> tuple[str, str] | None:
     for name, line in _LINE.items():
         if match := line.match(text):
             return name, text[match.end() :]
-    match = _ANSWER.match(text)
+    match = _ANSWER.match(narrow(text))
     return ("answer", text[match.end() :]) if match else None
 
 
@@ -147,7 +147,7 @@ def options_of(text: str, known: int, part: str, is_usual: bool = False) -> tupl
         part: ``stem`` or ``options``: options may begin within a line of the stem only.
         is_usual: Other questions of the paper have their options in the line of their stem.
     """
-    hidden = masked(text)
+    hidden = narrow(masked(text))
     marks = _in_order(_OPTION.finditer(hidden), known)
     tight = _in_order(_TIGHT_OPTION.finditer(hidden), known)
     if len(tight) > max(len(marks), 2) and tight[0].start() == 0:

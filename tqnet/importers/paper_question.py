@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from tqnet.importers.cells import paths
 from tqnet.importers.choices import option_places
 from tqnet.importers.job import Job, Place, distinct, lettered
 from tqnet.importers.paper_lines import Mark, labelled, options_of
-from tqnet.importers.tables import paths
 from tqnet.text.lists import named_places
 
 #: "A because ..", "(B) - ..": a letter and the reason for it.

@@ -13,7 +13,7 @@ from typing import Any
 from lxml import etree
 
 from tqnet.importers import qti1
-from tqnet.importers.job import Draft, Job, Place, distinct, resolve
+from tqnet.importers.job import Draft, Job, Place, distinct
 from tqnet.importers.qti_interactions import INTERACTIONS, OPEN, Interaction, Read, text_of
 from tqnet.importers.safe_xml import Element, XmlError, inner_markup, parse, parse_repaired, strip_namespaces
 from tqnet.importers.source import SourceError
@@ -22,6 +22,8 @@ from tqnet.text.plain import plain
 #: Concepts of an item, coarse to fine.
 Knowledge = Sequence[Sequence[str]]
 
+#: Blackboard's pools, tests and surveys, each a file of items.
+_POOL = "x-bb-qti"
 #: Kinds of resources without items.
 _OTHERS = ("test", "section", "stimulus", "rubric", "webcontent", "associatedcontent", "manifest", "outcome", "lom")
 
@@ -29,14 +31,18 @@ _OTHERS = ("test", "section", "stimulus", "rubric", "webcontent", "associatedcon
 def read_qti(job: Job) -> Iterator[Draft]:
     """Yield the items in the order of the manifest and its tests; without a manifest, of all XML files by name."""
     manifests = [name for name in job.source.names if posixpath.basename(name) == "imsmanifest.xml"]
+    of_canvas = [name for name in job.source.names if manifests and name.endswith(".xml.qti")]
     for manifest in manifests:
         root = _root(job, manifest)
-        if root is not None:
-            for name, knowledge in _resources(job, manifest, root):
-                yield from _item(job, name, knowledge, listed=True)
-    for name in job.source.names if manifests else ():
-        if name.endswith(".xml.qti"):
-            yield from _item(job, name, (), listed=False)
+        if root is None:
+            continue
+        resources = list(_resources(job, manifest, root))
+        for name, knowledge in resources:
+            yield from _item(job, name, knowledge, listed=True)
+        if not (resources or of_canvas):
+            _report_types(job, manifest, root)
+    for name in of_canvas:
+        yield from _item(job, name, (), listed=False)
     if not manifests:
         for name in job.source.names:
             if name.lower().endswith(".xml"):
@@ -72,18 +78,18 @@ def _resources(job: Job, manifest: str, root: Element) -> Iterator[tuple[str, Kn
     tests: list[str] = []
     for element in root.iter("resource"):
         kind = element.get("type", "").lower()
-        files = (file.get("href", "") for file in element.iterfind("file"))
-        reference = element.get("href") or next((file for file in files if file.endswith(".xml")), None)
-        is_item = "item" in kind or ("xmlv1p" in kind and "test" not in kind)
-        if reference is None or not (is_item or "test" in kind):
+        is_pool = _POOL in kind
+        is_test = "test" in kind and not is_pool
+        reference = _reference(element)
+        if reference is None or not (is_pool or is_test or "item" in kind or "xmlv1p" in kind):
             continue
         if (name := _resolved(job, element, reference, manifest)) is None:
             continue
         if f"non_cc_assessments/{posixpath.dirname(name)}.xml.qti" in job.source.names:  # Canvas writes a quiz twice
             continue
-        if "test" in kind:
+        if is_test:
             tests.append(name)
-        elif not any(other in kind for other in _OTHERS) and name not in names:
+        elif (is_pool or not any(other in kind for other in _OTHERS)) and name not in names:
             names.add(name)
             yield name, _taxon_paths(element)
     while tests:
@@ -99,9 +105,22 @@ def _resources(job: Job, manifest: str, root: Element) -> Iterator[tuple[str, Kn
                     tests.append(name)
 
 
+def _reference(resource: Element) -> str | None:
+    """Return the file of a resource; Blackboard names it by an attribute of its own, ``bb:file``."""
+    files = (file.get("href", "") for file in resource.iterfind("file"))
+    own = (value for name, value in resource.attrib.items() if name.endswith("}file"))
+    return resource.get("href") or next((file for file in files if file.endswith(".xml")), None) or next(own, None)
+
+
+def _report_types(job: Job, manifest: str, root: Element) -> None:
+    """Report what a manifest without questions lists."""
+    for kind in distinct(resource.get("type", "") for resource in root.iter("resource")):
+        job.fault(job.place(manifest), "record", f"no question; resources of the type {kind!r:.80} are not read")
+
+
 def _resolved(job: Job, element: Element, reference: str, document: str) -> str | None:
     try:
-        return resolve(reference, document)
+        return job.source.resolve(reference, document)
     except SourceError as error:
         job.leave_unread(job.place(document, element.sourceline or 0), str(error))
         return None
@@ -239,7 +258,7 @@ class _Item:
         texts = []
         for reference in self._root.iter("assessmentStimulusRef"):
             try:
-                name = resolve(reference.get("href", ""), self._document)
+                name = self._job.source.resolve(reference.get("href", ""), self._document)
                 stimulus = normalized(parse(self._job.source.read(name)))
             except (SourceError, XmlError) as error:
                 self._fault("assessmentStimulusRef", str(error))

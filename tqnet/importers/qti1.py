@@ -1,4 +1,4 @@
-"""QTI 1.2: the items of Canvas, of Common Cartridge and of older platforms."""
+"""QTI 1.2: the items of Canvas, of Common Cartridge, of Blackboard and of older platforms."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from tqnet.text.plain import BLANK, plain, plain_texts
 #: What Canvas writes for the folder of a cartridge's files, and where these are.
 _FILE_BASE = "$IMS-CC-FILEBASE$/"
 _FOLDERS = ("web_resources/", "")
+#: QTI's name of texts without markup, and Blackboard's.
+_PLAIN = ("text/plain", "PLAIN_TEXT")
 
 
 def items(job: Job, root: Element, name: str) -> Iterator[Draft]:
@@ -49,6 +51,8 @@ class _Item:
             (field.findtext("fieldlabel") or "").strip(): (field.findtext("fieldentry") or "").strip()
             for field in item.iter("qtimetadatafield")
         }
+        blackboard = item.findtext(".//bbmd_questiontype")
+        kind = metadata.get("question_type") or metadata.get("cc_profile") or blackboard
         presentation = item.find("presentation")
         stem, responses = "", []
         if presentation is None:
@@ -65,11 +69,11 @@ class _Item:
         record: dict[str, Any] = {
             "id": item.get("ident") or None,
             "stem": stem,
-            "type": metadata.get("question_type") or metadata.get("cc_profile") or None,
+            "type": kind or None,
             "analysis": "\n".join(filter(None, feedback)) or None,
             "extras": {"title": item.get("title")} if item.get("title") else {},
         }
-        fields = self._answered(stem, responses) | self._calculated()
+        fields = self._answered(stem, responses, kind == "matching_question") | self._calculated()
         record["extras"] |= fields.pop("extras", {})
         record |= fields
         return Draft(record | {"images": distinct(self._images)}, self._place)
@@ -107,7 +111,7 @@ class _Item:
         extras = {"tolerance": tolerance} if tolerance not in ("", "0") else {}
         return {"answer": "; ".join(formulas), "extras": extras}
 
-    def _answered(self, stem: str, responses: list[_Response]) -> dict[str, Any]:
+    def _answered(self, stem: str, responses: list[_Response], is_matching: bool) -> dict[str, Any]:
         if not responses:
             return {}
         if all(response.is_text for response in responses):
@@ -115,12 +119,14 @@ class _Item:
             (accepted, extras) = (responses[0].right[1:], responses[0].extras) if len(responses) == 1 else ([], {})
             extras = extras | ({"accepted": accepted} if accepted else {})
             return {"answer": (answers[0] or None) if len(answers) == 1 else _numbered(answers), "extras": extras}
-        if len(responses) == 1:
+        if len(responses) == 1 and not is_matching:
             (response,) = responses
             names = list(response.choices)
             places = [names.index(value) for value in response.right if value in names]
             if f"[{response.prompt}]" in stem:
                 stem = stem.replace(f"[{response.prompt}]", BLANK)
+            elif response.prompt:
+                stem = f"{stem}\n{response.prompt}".strip()
             answer = (
                 "-".join(lettered([place]) for place in places) if response.is_ordered else lettered(sorted(places))
             )
@@ -206,19 +212,22 @@ class _Item:
                 yield score, variables
 
     def _texts(self, materials: Any) -> str:
-        return "\n".join(filter(None, (self._material(part) for material in materials for part in material)))
+        tags = "*[not(self::mat_extension)] | mat_extension/*"
+        parts = (part for material in materials for part in material.xpath(tags))
+        return "\n".join(filter(None, map(self._material, parts)))
 
     def _material(self, part: Element) -> str:
         if part.tag == "matimage":
-            self._take_figure(part.get("uri") or "")
+            is_embedded = part.get("embedded") == "base64"
+            self._take_figure(f"data:;base64,{part.text or ''}" if is_embedded else part.get("uri") or "")
             return ""
-        if part.tag not in ("mattext", "matemtext"):
-            if isinstance(part.tag, str) and part.tag.startswith("mat") and part.tag != "matbreak":
+        if part.tag not in ("mattext", "matemtext", "mat_formattedtext"):
+            if part.tag.startswith("mat") and part.tag != "matbreak":
                 self._fault("material", f"<{part.tag}> is not read")
             return ""
         is_markup = len(part) > 0  # that nobody escaped
         content = inner_markup(part) if is_markup else (part.text or "").strip()
-        if not is_markup and part.get("texttype", "text/plain") == "text/plain":
+        if not is_markup and (part.get("texttype") or part.get("type", "text/plain")) in _PLAIN:
             (text,) = plain_texts([content], self._job.settings.language)
         else:
             text = plain(content, self._job.settings.language)
@@ -250,6 +259,8 @@ def _numbered(answers: list[str]) -> str | None:
 
 
 def _number(text: str | None) -> float:
+    if text == "SCORE.max":  # Blackboard's
+        return 100.0
     try:
         return float(text or 0)
     except ValueError:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
+from urllib.parse import unquote
 
 #: Bounds: one figure or item, one file of all questions, a whole zip, its number of parts and their compression ratio.
 MAX_MEMBER = 64 * 2**20
@@ -93,6 +94,24 @@ class Source:
         part.names = names
         return part
 
+    def resolve(self, reference: str, document: str) -> str:
+        """Return the part that a document refers to by its name, or else by a URI: ``my%20item.xml?v=2``.
+
+        Raises:
+            SourceError: It leads outside.
+        """
+        folder = posixpath.dirname(document)
+        name = inside(reference, folder)
+        path = unquote(re.split("[?#]", reference)[0])
+        return name if self.holds(name) or path in ("", reference) else inside(path, folder)
+
+    def holds(self, name: str) -> bool:
+        """Return True if there is such a part."""
+        try:
+            return self.file(name).is_file()
+        except (ValueError, OSError):
+            return False
+
     def read(self, name: str, limit: int = MAX_MEMBER) -> bytes:
         """Return the bytes of a part; raise SourceError if it is missing, lies outside, or has more than ``limit``."""
         file = self.file(name)
@@ -142,6 +161,9 @@ class ZipSource(Source):
                 self._parts[name] = part
         self.names = [name for name in self._parts if not name.startswith("__MACOSX/")]
         self.held = frozenset(self.names)
+
+    def holds(self, name: str) -> bool:
+        return name in self._parts
 
     def read(self, name: str, limit: int = MAX_MEMBER) -> bytes:
         return self._unpacked(name, limit, limit)

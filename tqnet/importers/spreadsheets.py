@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from tqnet.importers.columns import columns_by_name
 from tqnet.importers.encodings import EncodingError, encoding_of
 from tqnet.importers.job import Draft, Job, Place
+from tqnet.importers.number_formats import as_shown
 from tqnet.importers.source import MAX_MEMBER, check_zip
 from tqnet.importers.tables import ColumnError, Row, drafts
 from tqnet.questions.reading import csv_rows, unrepeated
@@ -244,9 +245,8 @@ def _read_book(job: Job, name: str) -> Iterator[Draft]:
 
 
 def _sheet_rows(job: Job, name: str, sheet: Any) -> Iterator[Cells]:
-    for number, cells in enumerate(sheet.iter_rows(values_only=True), 1):
-        place = job.place(name, number)
-        yield place, list(map(_with_scripts, cells))
+    for number, cells in enumerate(sheet.iter_rows(), 1):
+        yield job.place(name, number), [_with_scripts(as_shown(cell)) for cell in cells]
 
 
 def _with_scripts(cell: Any) -> Any:

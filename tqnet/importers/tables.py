@@ -1,33 +1,33 @@
-"""Rows of any kind (CSV, Excel, Parquet, JSON) as questions: the field of each column, and the values of cells."""
+"""Rows of any kind (CSV, Excel, Parquet, JSON) as questions: the field of each column."""
 
 from __future__ import annotations
 
-import json
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, time
-from decimal import Decimal
 from itertools import chain, islice
 from typing import Any
 
+from tqnet.importers.cells import as_extra, is_content, items_of, paths, read_cell
 from tqnet.importers.choices import (
     Options,
-    is_picture,
+    are_options,
     json_value,
+    listed_answers,
     listed_options,
     option_places,
     shown,
-    size,
     split_options,
     whole_numbers,
     without_letters,
 )
-from tqnet.importers.columns import FROM_ZERO, alternatives, columns_by_name, heading
+from tqnet.importers.columns import ANSWERS, alternatives, columns_by_name, heading
 from tqnet.importers.job import Draft, Job, Place, distinct, lettered
+from tqnet.importers.markdown import with_sources
+from tqnet.importers.option_numbers import Numbered, first_number, texts_are_options
 from tqnet.questions.question import Question
 from tqnet.questions.reading import kind
+from tqnet.text.lists import narrow
 from tqnet.text.plain import Plain, plain_texts
 
 #: Rows that show what columns hold.
@@ -37,7 +37,6 @@ _PEEK = 1000
 FIELDS = tuple(name for name in Question.__dataclass_fields__ if name != "extras")
 _SPLITS = {"training": "train", "testing": "test"}
 _SPLITS |= dict.fromkeys(("validation", "val", "dev", "development"), "valid")
-_STEPS = re.compile("->|>|›|→|::")
 
 
 class ColumnError(ValueError):
@@ -56,11 +55,13 @@ class Layout:
         columns: Field -> its columns, in order.
         others: Field -> columns of which a row has the first filled one, where its own are empty.
         first: The number that names the first option in answers, 0 or 1; None if numbers are the options' texts.
+        texts_are_options: Numbers that are written as texts are always the options' texts.
     """
 
     columns: Mapping[str, tuple[str, ...]]
     others: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     first: int | None = None
+    texts_are_options: bool = False
 
 
 def drafts(
@@ -85,7 +86,10 @@ def drafts(
     columns = _columns(job, header, used, first)
     more = alternatives([name for name in header if name in used], columns)
     layout = Layout(columns, {name: names for name, names in more.items() if name not in job.settings.columns})
-    layout = replace(layout, first=_first_number(job, layout, first, by_program))
+    answers = list(_numbered(job, layout, first, by_program))
+    if written_are_options := texts_are_options(answers):
+        answers = [answer for answer in answers if not answer.is_text]
+    layout = replace(layout, first=first_number(job, answers), texts_are_options=written_are_options)
     read_columns = {column for names in (*columns.values(), *layout.others.values()) for column in names}
     for name in used:
         if name in FIELDS and name not in read_columns:  # no extra may have a field's name
@@ -98,7 +102,7 @@ def drafts(
         row = _Row(job, place, document, layout, cells)
         record = row.record()
         taken = chosen | row.taken
-        extras = {name: _extra(value) for name, value in cells.items() if name not in taken and value is not None}
+        extras = {name: as_extra(value) for name, value in cells.items() if name not in taken and value is not None}
         nested = extras.pop("extras", {})
         extras |= record.pop("extras")
         extras |= _nested(job, place, nested, {*FIELDS, "extras", *extras})
@@ -108,7 +112,10 @@ def drafts(
 def _values(job: Job, rows: Iterable[Row]) -> Iterator[Row]:
     for place, cells in rows:
         try:
-            values = {name: _value(cell) for name, cell in cells.items()}
+            values = {name: read_cell(cell) for name, cell in cells.items()}
+            for name in (name for name, cell in cells.items() if isinstance(cell, float) and values[name] is None):
+                if job.first_time("number", name):
+                    job.fault(place, name, "no finite number (NaN, or too large); left empty, also in other rows")
         except RecursionError:
             job.leave_out(place, "record", "nested too deep")
             continue
@@ -139,58 +146,53 @@ def _columns(job: Job, header: Sequence[str], used: Sequence[str], rows: Sequenc
     by_name = columns_by_name(header) | columns_by_name([column for column in header if column in used])
     by_name = {name: names for name, names in by_name.items() if not set(names) & set(named)}
     columns = {name: names for name, names in by_name.items() if name not in job.settings.fixed} | mapped
+    columns = _with_answers(job, columns, header, rows)
     if "stem" not in columns:
         raise ColumnError(f"{job.source.path}: which column is the stem? --map stem=COLUMN; the columns are {listed}")
     if "images" not in mapped:
         taken = {column for names in columns.values() for column in names}
-        held = {name for _, cells in rows for name, cell in cells.items() if any(map(_is_content, _items(cell)))}
+        held = {name for _, cells in rows for name, cell in cells.items() if any(map(is_content, items_of(cell)))}
         columns["images"] = (*columns.get("images", ()), *(name for name in header if name in held - taken))
     return columns
 
 
-#: Rows whose typed numbers are all texts of options, too, from which on that is no chance.
-_NO_CHANCE = 10
+def _with_answers(
+    job: Job, columns: dict[str, tuple[str, ...]], header: Sequence[str], rows: Sequence[Row]
+) -> dict[str, tuple[str, ...]]:
+    """Take a column ``answers`` for the options if another column, or a mark in it, says which of them are right."""
+    column = next((column for column in header if heading(column) == ANSWERS), None)
+    is_mapped = any(column in names for names in job.settings.columns.values())
+    if column is None or is_mapped or {"options", "distractors"} & columns.keys():
+        return columns
+    if columns.get("answer") == (column,) and not any(are_options(cells.get(column)) for _, cells in rows):
+        return columns
+    return {name: names for name, names in columns.items() if names != (column,)} | {"options": (column,)}
 
 
-def _first_number(job: Job, layout: Layout, rows: Sequence[Row], by_program: bool) -> int | None:
-    """Return the number that answers use for the first option: what fits all of the first rows, or else is usual.
-
-    A number that a program wrote among options that are texts is a place; any other may be the text of an option.
-    """
+def _numbered(job: Job, layout: Layout, rows: Sequence[Row], by_program: bool) -> Iterator[Numbered]:
+    """Yield the answers that are whole numbers but no labels of options."""
     silent = Job(job.source, job.figures, job.settings)
-    counted, texts, are_places = 0, True, False
-    from_zero = from_one = True
-    where: tuple[Place, str] | None = None
     for place, cells in rows:
         row = _Row(silent, place, "", layout, cells)
         options, answer = row.options(), next(iter(row.cells("answer")), None)
-        numbers, size = whole_numbers(answer), max(options.counted(), default=0) + 1
-        if size < 2 or not numbers or all(str(number) in options.labels for number in numbers):
-            continue
-        counted += 1
-        texts &= all(str(number) in options.texts for number in numbers)
-        are_places |= by_program and not isinstance(answer, str) and not options.are_numbers
-        if max(numbers) <= size:  # others name no option
-            where = where or (place, heading(row.columns("answer")[0]))
-            from_zero &= max(numbers) < size
-            from_one &= min(numbers) > 0
-    if where is None or (texts and (counted >= _NO_CHANCE or not are_places)):
-        return None
-    if from_zero and from_one:
-        place, name = where
-        from_one = not are_places and name not in FROM_ZERO
-        job.fault(place, "answer", f"numbers of options fit from 0 and from 1; read from {int(from_one)}, as is usual")
-    return int(from_one)
+        numbers, count = whole_numbers(answer), max(options.counted(), default=0) + 1
+        if count > 1 and numbers and not all(str(number) in options.labels for number in numbers):
+            are_texts = {*map(str, numbers)} <= {*map(narrow, options.texts)}
+            is_text = isinstance(answer, str)
+            are_places = by_program and not is_text and not options.are_numbers
+            column = heading(row.columns("answer")[0])
+            yield Numbered(place, column, numbers, count, are_texts, is_text, are_places)
 
 
 def _report_no_answer(job: Job, layout: Layout, rows: Sequence[Row], left: Sequence[str]) -> None:
     """Say that no column is known to hold the answer, where another column may."""
-    if not left or not rows or "answer" in layout.columns or "answer" in job.settings.fixed:
+    are_answers = ANSWERS in map(heading, layout.columns.get("options", ()))
+    if not (left or are_answers) or not rows or "answer" in {*layout.columns, *job.settings.fixed}:
         return
     silent = Job(job.source, job.figures, job.settings)
     if not any(_Row(silent, place, "", layout, cells).options().right for place, cells in rows):
-        names = ", ".join(map(repr, left))
-        job.fault(rows[0][0], "answer", f"no column is known to hold it (--map answer=COLUMN); columns left: {names}")
+        names = f"; columns left: {', '.join(map(repr, left))}" if left else ""
+        job.fault(rows[0][0], "answer", f"no column is known to hold it (--map answer=COLUMN){names}")
 
 
 class _Row:
@@ -202,15 +204,18 @@ class _Row:
 
     def record(self) -> dict[str, Any]:
         options = self.options()
-        texts = {"stem": self._text("stem"), "analysis": self._text("analysis"), "answer": self._answer(options)}
+        answers = self._answer(options)
+        answer, accepted = (answers[0] if answers else None), answers[1:]
+        texts = {"stem": self._text("stem"), "analysis": self._text("analysis"), "answer": answer}
         if passage := self._text("passage"):
             texts["stem"] = f"{passage}\n{texts['stem']}" if texts["stem"] else passage
         present = [name for name, text in texts.items() if text is not None]
-        plain = plain_texts(
-            [*(texts[name] or "" for name in present), *options.texts], self._job.settings.fixed.get("language")
-        )
-        of_fields, of_options = dict(zip(present, plain, strict=False)), plain[len(present) :]
+        written = [*(texts[name] or "" for name in present), *options.texts, *accepted]
+        plain = plain_texts(list(map(with_sources, written)), self._job.settings.fixed.get("language"))
+        of_fields, of_options = dict(zip(present, plain, strict=False)), plain[len(present) :][: len(options.texts)]
         difficulty, extras = self._difficulty()
+        if accepted:
+            extras |= {"accepted": [text.text for text in plain[-len(accepted) :]]}
         record: dict[str, Any] = texts | {name: text.text for name, text in of_fields.items()}
         record |= {name: self._text(name) for name in ("id", "type", "language", "group", "source")}
         return record | {
@@ -278,7 +283,7 @@ class _Row:
                 are_numbers=all(not isinstance(cell, str) for cell in cells),
             )
         if wrong := self._several("distractors", r"[;\n]"):
-            return Options(sorted({*wrong, *filter(None, [self._text("answer")])}))
+            return Options(sorted({*wrong, *self._answers()[:1]}))
         cell = next(iter(self.cells("options")), None)
         value = json_value(cell) if isinstance(cell, str) else cell
         if isinstance(value, list | dict):
@@ -290,15 +295,28 @@ class _Row:
             self._fault("options", "one option; what separates them? --separate options=SEPARATOR")
         return Options(without_letters(options))
 
-    def _answer(self, options: Options) -> str | None:
-        """Return the letters of right options, or the answer's text."""
+    def _answer(self, options: Options) -> list[str]:
+        """Return the letters of right options, or the texts of the answer and of others that are as good."""
         cells = self.cells("answer")
         if not cells:
-            return lettered(options.right) or None
+            return [lettered(options.right)] if options.right else []
         answer = cells[0] if len(cells) == 1 else self._text("answer")
-        if places := option_places(answer, options.texts, options.labels, self._layout.first, options.places):
-            return lettered(places)
-        return ", ".join(map(shown, answer)) if isinstance(answer, list) else shown(answer)
+        first = None if self._layout.texts_are_options and isinstance(answer, str) else self._layout.first
+        if places := option_places(answer, options.texts, options.labels, first, options.places):
+            return [lettered(places)]
+        answers = self._answers()
+        if len(answers) > 1 and self._job.first_time("answers"):
+            self._fault("answer", "the first of several; the others are kept as accepted (--map options=answers)")
+        return answers
+
+    def _answers(self) -> list[str]:
+        """Return the text of the answer; of a column ``answers``, the text of each."""
+        cells = self.cells("answer")
+        if len(cells) == 1 and heading(self.columns("answer")[0]) == ANSWERS:
+            return listed_answers(cells[0])
+        if len(cells) == 1 and isinstance(cells[0], list):
+            return [", ".join(map(shown, cells[0]))]
+        return list(filter(None, [self._text("answer")]))
 
     def _figures(
         self, texts: Mapping[str, Plain], options: Sequence[Plain], references: Sequence[Sequence[Any]]
@@ -312,7 +330,7 @@ class _Row:
                 figures += self._figure(item, f"options[{number}]")
         separator = re.escape(self._job.settings.separators.get("images", "")) or r"[;\n]"
         for cell in self.cells("images"):
-            for item in _items(cell):
+            for item in items_of(cell):
                 is_path = isinstance(item, str) and not item.startswith("data:")
                 pieces = [piece.strip() for piece in re.split(separator, item)] if is_path else [item]
                 figures += chain.from_iterable(self._figure(piece, "images") for piece in pieces if piece)
@@ -349,8 +367,8 @@ class _Row:
         levels = self._job.settings.levels
         if (word := text.strip().lower()) in levels:
             return levels.index(word) + 1, {}
-        if number := re.fullmatch(r"(?:level|grade|难度)?\s*(-?\d+(?:[.,]\d+)?)", word):
-            return float(number[1].replace(",", ".")), {}
+        if number := re.fullmatch(r"(?:level|grade|难度)?\s*(-?\d+(?:[.,]\d+)?)\s*(%?)", word):
+            return float(number[1].replace(",", ".")) / (100 if number[2] else 1), {}
         if self._job.first_time("difficulty", word):
             self._fault("difficulty", f"no number: {text!r:.80}; kept as difficulty_word (--levels orders words)")
         return None, {"difficulty_word": text}
@@ -358,43 +376,3 @@ class _Row:
     def _split(self) -> str | None:
         text = self._text("split")
         return None if text is None else _SPLITS.get(text.lower(), text.lower())
-
-
-def _items(cell: Any) -> list[Any]:
-    """Return the items of a list, also in JSON; of another cell, itself; of an empty one, none."""
-    listed = json_value(cell) or cell
-    return [item for item in (listed if isinstance(listed, list) else [listed]) if item is not None]
-
-
-def _is_content(item: Any) -> bool:
-    return isinstance(item, bytes) or (is_picture(item) and isinstance(item.get("bytes"), bytes))
-
-
-def paths(texts: Sequence[str]) -> list[list[str]]:
-    """Read ``Algebra > Equations`` as a path from coarse to fine."""
-    split = ([step for step in map(str.strip, _STEPS.split(text)) if step] for text in texts)
-    return [path for path in split if path]
-
-
-def _value(cell: Any) -> Any:
-    """Return a cell as a JSON value; None for an empty one."""
-    if cell is None or (isinstance(cell, float) and not math.isfinite(cell)):
-        return None
-    if isinstance(cell, str):
-        return cell.strip() or None
-    if isinstance(cell, float) and cell.is_integer():  # as spreadsheets hold 3
-        return int(cell)
-    if isinstance(cell, list | tuple):
-        return [_value(item) for item in cell] or None
-    if isinstance(cell, Mapping):
-        return {str(name): _value(value) for name, value in cell.items()}
-    if isinstance(cell, datetime | date | time):
-        return cell.isoformat()
-    if isinstance(cell, Decimal):
-        return float(cell)
-    return cell if isinstance(cell, bool | int | float | bytes) else str(cell)
-
-
-def _extra(value: Any) -> Any:
-    """Return a JSON value; bytes are replaced by their number."""
-    return json.loads(json.dumps(value, default=size))

@@ -18,6 +18,15 @@ def letter(place: int) -> str:
     return name
 
 
+#: Full-width forms of ASCII, and the space of Chinese.
+_WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: " "}
+
+
+def narrow(text: str) -> str:
+    """Write full-width letters, digits and signs as ASCII, one for one: ``（Ｂ）`` is ``(B)``."""
+    return text.translate(_WIDE)
+
+
 def named_places(text: str, count: int) -> list[int]:
     """Return the places of the options that letters name, ``A, C`` or ``AC``; none if one is beyond ``count``."""
     known = {letter(place): place for place in range(count)}
