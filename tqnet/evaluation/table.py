@@ -226,8 +226,8 @@ def _stage_notes(results: Results) -> tuple[str, ...]:
     notes = [f"{name}: {note}." for name, stage in results.items() for note in stage.notes]
     if any(similar.labelled for similar in measured(results, "similar").values()):
         notes.append(
-            "Among labelled: the same queries, searched without the questions of which nobody has said what they are "
-            "similar to; searched in the whole bank, each of those that is found is a mistake."
+            "Among labelled: the same queries, searched without the unlabelled questions; in the whole bank each of those "
+            "counts as a mistake."
         )
     return (*notes, *dict.fromkeys(map(_without, measured(results, "without").values())))
 
@@ -238,7 +238,7 @@ def _without(doubles: Contamination) -> str:
     for split in MEASURED:
         kinds = doubles.counts(split)
         parts.append(f"{sum(kinds.values()):,} of {split} ({', '.join(f'{n:,} {kind}' for kind, n in kinds.items())})")
-    return f"Without the questions that have a double in train: {' and '.join(parts)}."
+    return f"Without the questions that have a near-duplicate in train: {' and '.join(parts)}."
 
 
 def _probe_notes(results: Results) -> tuple[str, ...]:
