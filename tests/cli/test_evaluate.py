@@ -137,7 +137,7 @@ def test_without_doubles_measures_as_if_they_were_not_there(
     assert cleaned["probe"] == clean["probe"]
     assert clean["without_doubles"] is None
     assert cleaned["without_doubles"]["test"] == {"exact": 3, "near": 0, "figure": 0}
-    note = "Without the questions that have a double in train: 0 of valid"
+    note = "Without the questions that have a near-duplicate in train: 0 of valid"
     assert (tmp_path / "b" / "results.md").read_text(encoding="utf-8").count(note) == 1
     assert note in (tmp_path / "b" / "report.html").read_text(encoding="utf-8")
     assert note not in (tmp_path / "a" / "results.md").read_text(encoding="utf-8")

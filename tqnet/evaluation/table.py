@@ -226,8 +226,8 @@ def _stage_notes(results: Results) -> tuple[str, ...]:
     notes = [f"{name}: {note}." for name, stage in results.items() for note in stage.notes]
     if any(similar.labelled for similar in measured(results, "similar").values()):
         notes.append(
-            "Among labelled: the same queries, searched without the unlabelled questions; in the whole bank each of those "
-            "counts as a mistake."
+            "Among labelled: the same queries, searched without the unlabelled questions; in the whole bank each of "
+            "those counts as a mistake."
         )
     return (*notes, *dict.fromkeys(map(_without, measured(results, "without").values())))
 
