@@ -143,7 +143,7 @@ class Import(Command, name="import"):
         from tqnet.importers.job import Settings
 
         if self.format not in ("auto", *_TABLES) and (self.map or self.separate):
-            raise ValueError(f"--map and --separate are for tables; {self.format} has fields of its own")
+            raise ValueError(f"--map and --separate are for tables; {self.format} has its own fields")
         settings = Settings(
             columns=dict(self.map),
             separators=dict(self.separate),

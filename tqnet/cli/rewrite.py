@@ -165,7 +165,7 @@ class Rewrite(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
 def _rewrite(
     texts: Sequence[str], rewriting: Rewriting, parser: Parser, file: RewritesFile, restores: bool
 ) -> Counter[str]:
-    """Add missing rewritings to the file; count those kept, and those dropped by the part that they lost.
+    """Add missing rewritings to the file; count the kept ones, and the dropped ones by the part that they lost.
 
     NOTE: the paper trains on everything its models make (f1), and had its test questions labelled by hand (f_b).
     """

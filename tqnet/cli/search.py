@@ -118,7 +118,7 @@ def load_ranker(folder: str, index: Index, device: str | None) -> CrossEncoder:
 class PairsModelOptions(EncodingOptions):
     heading = "re-ranking"
 
-    pairs_model: str | None = option("model of finetune/pairs.py that tells the kinds of --prefer", metavar="DIR")
+    pairs_model: str | None = option("model of finetune/pairs.py that predicts the kinds of --prefer", metavar="DIR")
     curriculum: str | None = option("YAML file of semesters and their concepts, both in order", metavar="FILE")
 
     def classifier(self) -> Classify | None:

@@ -64,7 +64,7 @@ class ParaphraseMetrics:
 
     @property
     def confusion(self) -> IntArray:
-        """int64 ``[2, 2]``: how many invalid (row 0) and valid pairs were called invalid (column 0) and valid."""
+        """Number of invalid (row 0) and valid pairs that were called invalid (column 0) and valid, int64 ``[2, 2]``."""
         return self._sums[:, :4].sum(0).astype(np.int64).reshape(2, 2)
 
     @cached_property
@@ -169,7 +169,7 @@ def paraphrase_table(results: Mapping[str, ParaphraseMetrics], title: str = "") 
     )
     note = (
         f"Of {len(first.valid):,} pairs of {len(np.unique(first.groups)):,} questions, {first.valid.sum():,} are "
-        f"valid; those with a score above {first.threshold:g} are called so. F1 is the harmonic mean of the averaged "
+        f"valid; pairs with a score above {first.threshold:g} are called valid. F1 is the harmonic mean of averaged "
         "precision and recall, as in the paper; next to it are the averages of the classes' F1. µs = µ+ - µ-, the "
         "mean scores of valid and of invalid pairs. 95 % intervals in brackets, pairs of one question drawn together."
     )

@@ -26,7 +26,7 @@ from tqnet.text.numbers import Kind, Number
 Encode = Callable[[Sequence[str]], np.ndarray]
 
 #: Reason why no phrase of a text can be deleted.
-NO_PHRASES = "there are no phrases besides what they are part of"
+NO_PHRASES = "there are no key phrases that leave something when deleted"
 #: Number of phrases taken from TopicRank.
 _PHRASES = 10
 #: Number of questions whose candidates for f5 are encoded at once, some eight texts each.
@@ -110,7 +110,7 @@ def _topic_rank() -> Callable[[Doc], Any]:
 
 
 #: Maximum number of names or units to replace.
-_MOST = 3
+_MAX_REPLACED = 3
 _TITLE = re.compile(r"\b(?:Mr|Mrs|Ms|Miss|Dr|Prof)\b\.?\s*$")
 _POSSESSIVE = re.compile(r"\s?['’]\s?s?\b|['’](?=\s)")
 _THE = re.compile(r"\bthe\s+$", re.IGNORECASE)
@@ -123,7 +123,7 @@ def replace_entities(problem: Problem, rng: np.random.Generator) -> str:
     """
     if not problem.entities:
         raise NotApplicable("there are no named entities")
-    count = int(rng.integers(1, min(_MOST, len(problem.entities)) + 1))
+    count = int(rng.integers(1, min(_MAX_REPLACED, len(problem.entities)) + 1))
     changes: dict[Span, str] = {}
     taken = problem.text
     for at in sorted(rng.choice(len(problem.entities), count, replace=False)):
@@ -155,7 +155,7 @@ def replace_units(problem: Problem, rng: np.random.Generator) -> str:
     if not units:
         dimensions = ", ".join(REPLACEABLE)
         raise NotApplicable(f"there are no units of {dimensions}" if problem.units else "there are no units")
-    count = int(rng.integers(1, min(_MOST, len(units)) + 1))
+    count = int(rng.integers(1, min(_MAX_REPLACED, len(units)) + 1))
     drawn: dict[str, str] = {}
     changes: dict[Span, str] = {}
     for at in sorted(rng.choice(len(units), count, replace=False)):
@@ -190,7 +190,7 @@ def _replaced(problem: Problem, unit: Unit, name: str) -> tuple[Span, str]:
 _PLENTY = "a lot of"
 _VAGUE = ("some", "a few", "many", _PLENTY, "")
 #: Maximum number of numbers to make vague.
-_VAGUENESS_MOST = 2
+_MAX_VAGUE = 2
 #: These count nothing: they are only deleted.
 _NO_COUNT = (Kind.ORDINAL, Kind.MULTIPLE)
 _DETERMINER = re.compile(
@@ -212,7 +212,7 @@ def make_numbers_vague(problem: Problem, rng: np.random.Generator) -> str:
     if not numbers:
         raise NotApplicable("all numbers are dates or times" if problem.numbers else "there are no numbers")
     vague = _VAGUE[rng.integers(len(_VAGUE))]
-    count = int(rng.integers(1, min(_VAGUENESS_MOST, len(numbers)) + 1))
+    count = int(rng.integers(1, min(_MAX_VAGUE, len(numbers)) + 1))
     chosen = rng.choice(len(numbers), count, replace=False)
     return rewrite(problem.text, dict(_without(problem, numbers[at], vague) for at in chosen))
 

@@ -171,14 +171,14 @@ def _fraction(value: Fraction, digits: str) -> str | None:
 def _money(problem: Problem, number: Number, words: str) -> str:
     """Return an amount; "five dollars and twenty-five cents" if it has exactly two decimals."""
     name, value = money_name(number.sign), number.value
-    one, many = in_words(name, plural=False), in_words(name, plural=True)
+    singular, plural = in_words(name, plural=False), in_words(name, plural=True)
     is_attributive = _is_attributive(problem, number, number.outer[1])
     has_cents = value > 1 and value.denominator != 1 and (100 * value).denominator == 1
     if has_cents and not is_attributive and name in ("dollar", "euro"):
         whole, cents = divmod(int(100 * value), 100)
-        dollars = f"{_words(str(whole), 'cardinal')} {one if whole == 1 else many}"
+        dollars = f"{_words(str(whole), 'cardinal')} {singular if whole == 1 else plural}"
         return f"{dollars} and {_words(str(cents), 'cardinal')} {'cent' if cents == 1 else 'cents'}"
-    return f"{words} {one if is_attributive or value == 1 else many}"
+    return f"{words} {singular if is_attributive or value == 1 else plural}"
 
 
 @lru_cache(10_000)

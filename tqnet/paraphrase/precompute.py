@@ -58,7 +58,7 @@ def made_of_each(problems: Sequence[Problem], make: Make, model: nn.Module, deci
     texts with the same model.
 
     Args:
-        decides: Everything besides the text and the weights of ``model`` that the results depend on, for JSON.
+        decides: Everything, apart from the text and the weights of ``model``, that the results depend on; for JSON.
     """
     folder = cache_folder() / "made"
     folder.mkdir(parents=True, exist_ok=True)
@@ -186,7 +186,7 @@ _FILLED = 16
 
 
 class Guesses(NamedTuple):
-    """Words that may stand in a gap, the most likely first, and their probabilities [k], which sum to 1."""
+    """Words that may fill a gap, the most likely first, and their probabilities [k], which sum to 1."""
 
     words: tuple[str, ...]
     probability: np.ndarray

@@ -93,7 +93,7 @@ class ParaphraseConfig(RecipeConfig):
         labels = TRAINING | {symbol: TEST[symbol] for symbol in _RULES}
         for symbol in self.operators:
             if symbol not in labels:
-                raise ConfigError(f"operators: {symbol!r} is none of {', '.join(labels)}")
+                raise ConfigError(f"operators: {symbol!r} is not one of {', '.join(labels)}")
         if len(set(self.operators)) < len(self.operators):
             raise ConfigError(f"operators: {self.operators} names an operator twice")
         for label in ("positive", "negative"):

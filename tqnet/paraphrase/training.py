@@ -74,7 +74,7 @@ def as_questions(texts: Sequence[str]) -> list[Question]:
 class Draws:
     """A question itself and one text of each kind, by an operator drawn among those that apply.
 
-    Draws depend on (seed, epoch, row) alone, so that workers, processes and resumed runs agree.
+    Draws depend only on (seed, epoch, row), so that workers, processes and resumed runs agree.
 
     Args:
         kinds: The operators of each kind: positive ones, and negative ones if there are any.

@@ -33,16 +33,16 @@ from tqnet.search.retrieval import NEAR
 #: Number of sets of hyperplanes. Vectors on the same side of all planes of a set are compared; a set has enough planes
 #: to leave each vector with few others. 16 planes (65,000 vectors) find 94 % of pairs with cosine 0.9.
 TABLES = 32
-_FEWEST, _MOST = 8, 20
+_MIN_PLANES, _MAX_PLANES = 8, 20
 
 #: Minimum cosine of neighbours, for centred vectors.
-LEAST = 0.6
+MIN_COSINE = 0.6
 
 #: Minimum share of common three-word runs in pairs that a model judges; MinHash finds four in ten at 0.5 and eight in
 #: ten at 0.6, the vectors most others.
-JUDGED = 0.5
+MIN_JUDGED = 0.5
 #: Maximum number of pairs per question that a model judges, of near texts and of near vectors each.
-MOST = 5
+MAX_JUDGED = 5
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _CHUNK = 50_000
@@ -72,7 +72,7 @@ def neighbours(vectors: np.ndarray, rows: np.ndarray, kinds: np.ndarray, most: i
         for places in tqdm(alike_within(keys), desc="neighbours", unit="", total=TABLES, disable=None):
             pairs = rows[places]
             cosines = _cosines(vectors, pairs, mean)
-            yield pairs[:, cosines >= LEAST], cosines[cosines >= LEAST]
+            yield pairs[:, cosines >= MIN_COSINE], cosines[cosines >= MIN_COSINE]
 
     return best_of_each(near_pairs(), most)[0]
 
@@ -93,7 +93,7 @@ def best_of_each(batches: Iterable[ScoredPairs], most: int) -> ScoredPairs:
 
 def _plane_keys(vectors: np.ndarray, rows: np.ndarray, mean: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Return for each table the sides of its planes that vectors lie on, as uint64 ``[TABLES, rows]``."""
-    planes = int(np.clip(np.ceil(np.log2(len(rows))), _FEWEST, _MOST))
+    planes = int(np.clip(np.ceil(np.log2(len(rows))), _MIN_PLANES, _MAX_PLANES))
     normals = rng.standard_normal((vectors.shape[1], TABLES * planes)).astype(np.float32)
     weights = np.uint64(1) << np.arange(planes, dtype=np.uint64)
     keys = np.empty((TABLES, len(rows)), dtype=np.uint64)
@@ -181,7 +181,7 @@ def find_duplicates(bank: QuestionBank, threshold: float = NEAR, judge: Judge | 
     for link in links:
         forest.merge(link.first, link.second)
     rest = np.setdiff1d(np.arange(len(bank)), [link.second for link in links])
-    near = _near_texts(sets, rest, figures, threshold if judge is None else JUDGED)
+    near = _near_texts(sets, rest, figures, threshold if judge is None else MIN_JUDGED)
     relations: Counter[str] = Counter()
     if judge is None:
         for pairs, similarity in near:
@@ -192,8 +192,8 @@ def find_duplicates(bank: QuestionBank, threshold: float = NEAR, judge: Judge | 
                     forest.merge(a, b)
                     links.append(Link(a, b, "near text", score))
     else:
-        by_vector = neighbours(judge.vectors, rest, figures[rest], MOST)
-        candidates = np.unique(np.concatenate((best_of_each(near, MOST)[0], by_vector), axis=1), axis=1)
+        by_vector = neighbours(judge.vectors, rest, figures[rest], MAX_JUDGED)
+        candidates = np.unique(np.concatenate((best_of_each(near, MAX_JUDGED)[0], by_vector), axis=1), axis=1)
         probabilities = judge.decide(candidates)
         relations.update(RELATIONS[relation] for relation in probabilities.argmax(1).tolist())
         chances = probabilities[:, RELATIONS.index("duplicate")]

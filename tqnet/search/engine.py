@@ -104,7 +104,7 @@ class SearchEngine(ABC):
             raise DuplicateIdError(f"{min(known)}: there is a record of this id already ({len(known):,} such ids)")
 
     def delete(self, ids: Collection[str]) -> int:
-        """Remove records; return how many existed."""
+        """Remove records; return the number that existed."""
         known = self.get(sorted(set(ids)), ["id"])["id"].to_pylist()
         self.remove(list(id_filters(known)))
         return len(known)
@@ -156,7 +156,7 @@ class SearchEngine(ABC):
 
     @abstractmethod
     def count(self, where: Sequence[Filter] = ()) -> int:
-        """Return how many records meet ``where``."""
+        """Return the number of records that meet ``where``."""
 
     @abstractmethod
     def scan(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:

@@ -120,7 +120,7 @@ class Looks:
 
     @classmethod
     def read(cls, engine: SearchEngine, figures: Sequence[str]) -> Looks | None:
-        """Read the figures at these paths, without those that are missing, damaged or blank; None if none is left."""
+        """Read the figures at these paths, skipping missing, damaged and blank ones; None if none is left."""
         described = [np.zeros((0, WIDTH), np.float32)]
         for path in figures:
             with suppress(OSError):

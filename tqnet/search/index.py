@@ -123,7 +123,7 @@ class Index:
         self.engine.put(table)
 
     def delete(self, ids: Collection[str]) -> int:
-        """Remove questions and their figures; return how many existed."""
+        """Remove questions and their figures; return the number of questions that existed."""
         self.figures.remove(list(filters_of_questions(ids)))  # first, so that a killed run can be repeated
         return self.engine.delete(ids)
 

@@ -23,12 +23,12 @@ Relation = Literal["identical", "near", "variant"]
 RELATIONS: tuple[Relation, ...] = get_args(Relation)
 
 #: Maximum number of questions per relation, and of questions read per key.
-_MOST, _READ = 5, 20
+_MAX_KNOWN, _MAX_READ = 5, 20
 #: Maximum number of differences listed per question.
-_SHOWN = 8
+_MAX_DIFFERENCES = 8
 
 #: Maximum number of token pairs between common beginning and end; beyond it, texts are not aligned.
-_MOST_COMPARED = 250_000
+_MAX_ALIGNED = 250_000
 
 _TOKEN = re.compile(r"\\[A-Za-z]+|\d+(?:[.,]\d+)*|[A-Za-z]+|\S")
 _COLUMNS = ("id", "question", "images", "content", "form")
@@ -52,11 +52,13 @@ class Lookup:
 
     def __init__(self, engine: SearchEngine, query: Question, *, variants: bool = False):
         self._engine, self._query, self._variants = engine, query, variants
-        # Content separately: "Find x." stands below a thousand drawings, and only some are read for one form.
+        # Content separately: "Find x." stands below a thousand drawings, and only some of one form are read.
         self._keys = {"content": content_key(query), "form": form_key(query)}
         if variants:
             self._keys["template"] = form_key(query, numbers=False)
-        tables = [engine.select(Filter(name, "=", (key,)), _COLUMNS, _READ) for name, key in self._keys.items() if key]
+        tables = [
+            engine.select(Filter(name, "=", (key,)), _COLUMNS, _MAX_READ) for name, key in self._keys.items() if key
+        ]
         self._rows = [row for table in tables for row in table.to_pylist()]
 
     def known(self, near: Collection[str] = ()) -> list[Known]:
@@ -79,7 +81,7 @@ class Lookup:
             elif not self._variants:
                 continue
             by_relation[relation].append(Known(question, relation, differs))
-        return [known for relation in RELATIONS for known in by_relation[relation][:_MOST]]
+        return [known for relation in RELATIONS for known in by_relation[relation][:_MAX_KNOWN]]
 
 
 def _may_show_the_same(query: Question, question: Question) -> bool:
@@ -102,7 +104,7 @@ def differences(query: Question, question: Question) -> list[tuple[str, str]]:
         pairs.append((_counted(query.images), _counted(question.images)))
     elif query.images and not _may_show_the_same(query, question):
         pairs.append(("figures", "other figures"))
-    return pairs[:_SHOWN]
+    return pairs[:_MAX_DIFFERENCES]
 
 
 def _differing(first: str, second: str) -> Iterable[tuple[str, str]]:
@@ -110,7 +112,7 @@ def _differing(first: str, second: str) -> Iterable[tuple[str, str]]:
     start = _shared_beginning(left, right)
     same_end = _shared_beginning(left[start:][::-1], right[start:][::-1])
     left, right = left[start : len(left) - same_end], right[start : len(right) - same_end]
-    if len(left) * len(right) > _MOST_COMPARED:  # too slow to align
+    if len(left) * len(right) > _MAX_ALIGNED:  # too slow to align
         yield " ".join(left), " ".join(right)
         return
     for kind, i, j, k, m in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():

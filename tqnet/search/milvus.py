@@ -40,7 +40,7 @@ TOKEN = "MILVUS_TOKEN"
 _CONNECT, _ANSWER = 10.0, 600.0
 
 #: Milvus's limits: hits of a search, bytes of a string, entries of an array.
-MOST_HITS, _LONGEST, _ENTRIES = 16_384, 65_535, 4096
+MAX_HITS, _MAX_BYTES, _MAX_ENTRIES = 16_384, 65_535, 4096
 
 #: Error codes when no server answers: pymilvus's for a connection, and gRPC's for a call.
 _NO_ANSWER = (Status.CONNECT_FAILED, grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
@@ -238,8 +238,8 @@ class MilvusEngine(SearchEngine):
         super().check(records, known_new=known_new)
         for row in map(_row, records.drop_columns("vector").to_pylist()):
             for name, value in row.items():
-                if isinstance(value, str) and (size := len(value.encode())) > _LONGEST:
-                    raise FieldError(row["id"], f"its {name} has {size:,} bytes; Milvus keeps at most {_LONGEST:,}")
+                if isinstance(value, str) and (size := len(value.encode())) > _MAX_BYTES:
+                    raise FieldError(row["id"], f"its {name} has {size:,} bytes; Milvus keeps at most {_MAX_BYTES:,}")
 
     def _write(self, records: pa.Table, replace: bool) -> None:
         rows = list(map(_row, records.to_pylist()))
@@ -291,12 +291,12 @@ class MilvusEngine(SearchEngine):
 
 def _top_hits(search: Search, k: int) -> list[Hit]:
     """Return `top_hits`, within the maximum number of hits of Milvus."""
-    if k > MOST_HITS:
-        raise EngineError(f"{k:,} hits: Milvus returns at most {MOST_HITS:,}")
+    if k > MAX_HITS:
+        raise EngineError(f"{k:,} hits: Milvus returns at most {MAX_HITS:,}")
 
     def limited(limit: int) -> tuple[list[Hit], float | None]:
-        hits, bound = search(min(limit, MOST_HITS))
-        return hits, bound if limit < MOST_HITS else None
+        hits, bound = search(min(limit, MAX_HITS))
+        return hits, bound if limit < MAX_HITS else None
 
     return top_hits(limited, k)
 
@@ -319,10 +319,10 @@ def _type(kind: pa.DataType) -> dict[str, Any]:
     if pa.types.is_fixed_size_list(kind):
         return {"datatype": DataType.FLOAT_VECTOR, "dim": kind.list_size}
     if pa.types.is_string(kind):
-        return {"datatype": DataType.VARCHAR, "max_length": _LONGEST}
+        return {"datatype": DataType.VARCHAR, "max_length": _MAX_BYTES}
     if pa.types.is_list(kind):
-        elements = {"element_type": DataType.VARCHAR, "max_length": _LONGEST}
-        return {"datatype": DataType.ARRAY, "max_capacity": _ENTRIES, **elements}
+        elements = {"element_type": DataType.VARCHAR, "max_length": _MAX_BYTES}
+        return {"datatype": DataType.ARRAY, "max_capacity": _MAX_ENTRIES, **elements}
     return {"datatype": DataType.DOUBLE if pa.types.is_floating(kind) else DataType.INT64}
 
 

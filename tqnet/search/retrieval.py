@@ -42,7 +42,7 @@ NEAREST, _POWER = 10, 10
 NEAR = 0.9
 
 #: Number of extra hits, to make up for duplicates, and maximum number of hits if there are many duplicates.
-_SPARE, _MOST = 20, 16_000
+_EXTRA_HITS, _MAX_HITS = 20, 16_000
 
 #: Columns to read for each hit; for hits by text, also the vector.
 _COLUMNS = ("stem", "content", "template", "question", "images")
@@ -210,7 +210,7 @@ class Retriever:
             vector = None
         elif self.figures is not None and query.images:
             looks = Looks.read(self.figures, query.images)
-        limit = n + _SPARE
+        limit = n + _EXTRA_HITS
         while True:
             read = _COLUMNS if vector is None else (*_COLUMNS, "vector")
             searching = "text" in by and self._threads.submit(self.engine.by_words, words, limit, where, read)
@@ -228,9 +228,9 @@ class Retriever:
             records |= {row["id"]: _Record(row) for row in table_rows(self.engine.get(missing, read))}
             hits = exact, near, [Hit(id, 0.0) for id in alike if id in records]
             retrieved = self._merged(query, vector, looks, hits, records, votes, n, duplicates)
-            if len(retrieved.candidates) == n or limit >= _MOST or max(len(exact), len(near), len(alike)) < limit:
+            if len(retrieved.candidates) == n or limit >= _MAX_HITS or max(len(exact), len(near), len(alike)) < limit:
                 return retrieved
-            limit = min(4 * limit, _MOST)
+            limit = min(4 * limit, _MAX_HITS)
 
     def _merged(
         self,

@@ -22,11 +22,11 @@ _AFTER_ONE, _AFTER_TWO, _RISKY, _SWAPPED = 0.0003, 0.003, 0.005, 0.1
 _SHORT = 5
 
 #: Minimum number of questions with a correction.
-_LEAST = 2
+_MIN_QUESTIONS = 2
 
 #: Maximum number of unknown words in a text, and number up to which they may outnumber the known ones. Beyond, it is in
 #: another language, or not a text, and stays as it is.
-_MOST_UNKNOWN, _FEW_UNKNOWN = 10, 2
+_MAX_UNKNOWN, _FEW_UNKNOWN = 10, 2
 
 #: A word with another ending is not an error: the bank just lacks this form.
 _ENDING = re.compile("(?:e?s|e?d|e?rs?|ings?|ly|al|y|ie[sd]|ions?)?")
@@ -43,12 +43,12 @@ def corrected(text: str, counts: Words) -> str:
     """
     words = list(latin_words(text))
     unknown = [word for word in words if len(word[0]) >= _SWAP and word[0].lower() not in counts]
-    few = min(_MOST_UNKNOWN, max(_FEW_UNKNOWN, len(words) - len(unknown)))
+    few = min(_MAX_UNKNOWN, max(_FEW_UNKNOWN, len(words) - len(unknown)))
     if not counts or not unknown or len(unknown) > few:
         return text
     firsts, all_capital = _sentence_starts(text, words), all(word[0].isupper() for word in words)
-    least = max(_LEAST, _AFTER_ONE * counts.most)
-    choices = [choice for choice, count in counts.items() if count >= least]
+    minimum = max(_MIN_QUESTIONS, _AFTER_ONE * counts.most)
+    choices = [choice for choice, count in counts.items() if count >= minimum]
     pieces, written = [], 0
     for word in unknown:
         may_be_name = not (word[0].islower() or all_capital)

@@ -52,7 +52,7 @@ from tqnet.serving.requests import (
     read_search,
 )
 from tqnet.serving.service import SearchService, render_typed
-from tqnet.serving.writing import MOST
+from tqnet.serving.writing import MAX_RECORDS
 from tqnet.version import __version__
 
 T = TypeVar("T")
@@ -295,7 +295,7 @@ def _add_writing(
         dependencies=may_write,
         responses=problems(400, 401, 403, 413, 422, 429, 503),
         openapi_extra=_json_body(
-            {"type": "array", "items": QuestionRecord.model_json_schema(), "minItems": 1, "maxItems": MOST},
+            {"type": "array", "items": QuestionRecord.model_json_schema(), "minItems": 1, "maxItems": MAX_RECORDS},
             examples.QUESTIONS,
         ),
     )

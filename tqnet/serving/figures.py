@@ -26,7 +26,7 @@ if sys.platform != "win32":
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
 
 #: Maximum side in pixels; photographs are scaled down, so that those of many users fit into memory.
-_LARGEST = 2048
+_MAX_SIDE = 2048
 
 #: Maximum CPU time and maximum wall time for a figure, in seconds.
 _SECONDS, _PATIENCE = 5, 30
@@ -113,10 +113,10 @@ def _shrink(path: Path, max_pixels: int) -> tuple[int, str] | None:
     image = read_image(content, max_pixels)
     if isinstance(image, str):
         return 422, image
-    if max(image.size) > _LARGEST:
+    if max(image.size) > _MAX_SIDE:
         image = ImageOps.exif_transpose(image)
         if not image.mode.startswith("I"):  # 16-bit grey is scaled without conversion
             image = image.convert("RGBA" if image.has_transparency_data else "RGB")
-        image.thumbnail((_LARGEST, _LARGEST))
+        image.thumbnail((_MAX_SIDE, _MAX_SIDE))
         image.save(path, "PNG")
     return None

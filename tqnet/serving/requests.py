@@ -29,10 +29,10 @@ from tqnet.serving.judgements import Label
 from tqnet.serving.middleware import client_of
 
 #: Maximum number of errors in a response, and of fields in a request.
-_REPORTED, _MOST_FIELDS = 10, 40
+_MAX_ERRORS, _MAX_FIELDS = 10, 40
 
 #: Maximum number of bytes of a search in JSON: twice what its longest text, options and filters take.
-_MOST_JSON = 2**20
+_MAX_JSON = 2**20
 
 
 T = TypeVar("T", bound=BaseModel)
@@ -223,8 +223,8 @@ async def read_search(request: Request, settings: Settings) -> Search:
     if kind not in ("application/json", "multipart/form-data"):
         raise HTTPException(415, "send application/json, or multipart/form-data with figures")
     body = await request.body()
-    if kind == "application/json" and len(body) > _MOST_JSON:  # its parser blocks everything else
-        raise HTTPException(413, f"the body has more than {_MOST_JSON >> 20} MiB")
+    if kind == "application/json" and len(body) > _MAX_JSON:  # its parser blocks everything else
+        raise HTTPException(413, f"the body has more than {_MAX_JSON >> 20} MiB")
 
     def read() -> Search:
         values, figures = (
@@ -243,7 +243,7 @@ async def _form(request: Request, body: bytes, max_figures: int) -> tuple[dict[s
     async def receive() -> Message:
         return {"type": "http.request", "body": body}
 
-    limits = {"max_files": max_figures, "max_fields": _MOST_FIELDS, "max_part_size": 2**18}
+    limits = {"max_files": max_figures, "max_fields": _MAX_FIELDS, "max_part_size": 2**18}
     async with Request(dict(request.scope), receive).form(**limits) as form:
         return _fields(form), [await _upload(part) for part in form.getlist("figures")]
 
@@ -291,12 +291,12 @@ def _rerank(body: SearchBody, settings: Settings) -> Rerank | None:
 
 
 def _valid(model: type[T], values: Any) -> T:
-    if isinstance(values, dict) and len(values) > _MOST_FIELDS:  # each would be a separate error
+    if isinstance(values, dict) and len(values) > _MAX_FIELDS:  # each would be a separate error
         raise HTTPException(400, f"the body has {len(values):,} fields")
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        raise RequestValidationError(error.errors()[:_REPORTED]) from None
+        raise RequestValidationError(error.errors()[:_MAX_ERRORS]) from None
 
 
 def _check_length(text: str | None, settings: Settings) -> None:

@@ -141,7 +141,7 @@ class MicroBatcher:
 
 
 #: Maximum side, in pixels, and number of colours of a figure in a response.
-_LARGEST = 1200
+_MAX_SIDE = 1200
 _COLOURS = 256
 
 #: Maximum number of bytes of cached answers, as JSON (in memory they take four times as much), and of cached figures.
@@ -330,7 +330,7 @@ class SearchService:
             key = path, os.path.getmtime(path)
             if (picture := self._pictures.get(key)) is None:
                 with DECODING:
-                    picture = figure_png(path, _LARGEST, _COLOURS)
+                    picture = figure_png(path, _MAX_SIDE, _COLOURS)
                 self._pictures.keep(key, picture)
             return picture
         except (OSError, ValueError):

@@ -22,7 +22,7 @@ from tqnet.search.searcher import Follower, QueryError, Searcher, UnknownIdError
 from tqnet.search.versions import AnotherWritesError, Versions, writing
 
 #: Maximum number of records in a request, and of faults in a response.
-MOST, _REPORTED = 1000, 10
+MAX_RECORDS, _MAX_FAULTS = 1000, 10
 
 #: Seconds to wait for another writer: an update of a few questions takes less.
 _PATIENCE = 3.0
@@ -88,8 +88,8 @@ def read_questions(records: Any) -> list[Question]:
     """
     if not isinstance(records, list):
         raise HTTPException(422, f"body: expected a list of questions, got {kind(records)}")
-    if not 1 <= len(records) <= MOST:
-        raise HTTPException(422, f"body: {len(records):,} questions; expected 1 to {MOST:,}")
+    if not 1 <= len(records) <= MAX_RECORDS:
+        raise HTTPException(422, f"body: {len(records):,} questions; expected 1 to {MAX_RECORDS:,}")
     faults: list[str] = []
     places: dict[str, int] = {}
     questions = []
@@ -106,12 +106,12 @@ def read_questions(records: Any) -> list[Question]:
             faults.append(f"[{place}].id: holds a control character, which a URL cannot have")
         questions.append(Question(**values))
     if faults:
-        more = f"; and {len(faults) - _REPORTED:,} more" if len(faults) > _REPORTED else ""
-        raise HTTPException(422, "; ".join(faults[:_REPORTED]) + more)
+        more = f"; and {len(faults) - _MAX_FAULTS:,} more" if len(faults) > _MAX_FAULTS else ""
+        raise HTTPException(422, "; ".join(faults[:_MAX_FAULTS]) + more)
     return questions
 
 
 def _refuse_loss_of_figures(index: Index, questions: Sequence[Question]) -> None:
     rows = index.engine.get([question.id for question in questions], ["id", "images"]).to_pylist()
     if ids := sorted(row["id"] for row in rows if row["images"]):
-        raise HTTPException(422, f"{', '.join(ids[:_REPORTED])}: would lose figures; use tqnet index update")
+        raise HTTPException(422, f"{', '.join(ids[:_MAX_FAULTS])}: would lose figures; use tqnet index update")

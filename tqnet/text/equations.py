@@ -40,20 +40,20 @@ def ends(prefix: Prefix) -> list[int]:
         EquationError: The tokens do not form exactly one tree.
     """
     count = len(prefix)
-    behind = [count + 1] * count  # past the end where a subtree is incomplete
+    stops = [count + 1] * count  # past the end where a subtree is incomplete
     for place in range(count - 1, -1, -1):
-        behind[place] = place + 1
+        stops[place] = place + 1
         for _ in range(2 if prefix[place] in OPERATORS else 0):
-            root = behind[place]
-            behind[place] = behind[root] if root < count else count + 1
-    if not prefix or behind[0] != count:
+            root = stops[place]
+            stops[place] = stops[root] if root < count else count + 1
+    if not prefix or stops[0] != count:
         raise EquationError(f"{' '.join(prefix) or 'nothing'}: not one complete equation")
-    return behind
+    return stops
 
 
-def operands(prefix: Prefix, behind: Sequence[int], place: int) -> tuple[int, int]:
-    """Return the roots of the left and right operand of the operator at ``place``; ``behind`` are its :func:`ends`."""
-    return place + 1, behind[place + 1]
+def operands(prefix: Prefix, stops: Sequence[int], place: int) -> tuple[int, int]:
+    """Return the roots of the left and right operand of the operator at ``place``; ``stops`` are the :func:`ends`."""
+    return place + 1, stops[place + 1]
 
 
 def evaluate(prefix: Prefix, values: Mapping[str, Fraction] | None = None) -> Fraction:
@@ -159,7 +159,7 @@ def commutative(prefix: Prefix) -> Prefix:
         """Return the operands of nested uses of one commutative operator."""
         if prefix[place] != operator:
             return [form(place)]
-        left, right = operands(prefix, behind, place)
+        left, right = operands(prefix, stops, place)
         return terms(left, operator) + terms(right, operator)
 
     def form(place: int) -> Prefix:
@@ -171,22 +171,22 @@ def commutative(prefix: Prefix) -> Prefix:
             for other in others:
                 first = (token, *first, *other)
             return first
-        left, right = operands(prefix, behind, place)
+        left, right = operands(prefix, stops, place)
         return (token, *form(left), *form(right))
 
-    behind = ends(prefix)
+    stops = ends(prefix)
     return form(0)
 
 
 def drawn(prefix: Prefix) -> str:
     """Draw the tree as text, one node per line."""
     lines: list[str] = []
-    behind = ends(prefix)
+    stops = ends(prefix)
 
     def draw(place: int, before: str, branch: str) -> None:
         lines.append(branch + prefix[place])
         if prefix[place] in OPERATORS:
-            left, right = operands(prefix, behind, place)
+            left, right = operands(prefix, stops, place)
             draw(left, before + "│  ", before + "├─ ")
             draw(right, before + "   ", before + "└─ ")
 
@@ -273,16 +273,16 @@ class _InfixParser:
             raise EquationError(f"{self.text!r}: unexpected {self._next!r}")
         return prefix
 
-    def _expression(self, least: int) -> Prefix:
-        left = self._operand(least)
-        while (operator := self._next) in _PRECEDENCE and _PRECEDENCE[operator] >= least:
+    def _expression(self, lowest: int) -> Prefix:
+        left = self._operand(lowest)
+        while (operator := self._next) in _PRECEDENCE and _PRECEDENCE[operator] >= lowest:
             self.place += 1
             # Powers are right-associative.
             right = self._expression(_PRECEDENCE[operator] + (operator != "^"))
             left = (operator, *left, *right)
         return left
 
-    def _operand(self, least: int) -> Prefix:
+    def _operand(self, lowest: int) -> Prefix:
         token = self._next
         self.place += 1
         if token == "(":
@@ -298,7 +298,7 @@ class _InfixParser:
         if token == "-" and self._next != "-":
             # There are only binary operators. A sign covers a product, "-2*3", but not past an operator before it that
             # binds tighter, "8/-2*3".
-            return ("-", "0", *self._expression(max(least, _PRECEDENCE["*"])))
+            return ("-", "0", *self._expression(max(lowest, _PRECEDENCE["*"])))
         if not token or token in (")", *OPERATORS):
             raise EquationError(f"{self.text!r}: an operand is missing" + (f" before {token!r}" if token else ""))
         return (token,)

@@ -170,8 +170,8 @@ def _continued(formula: Formula, at: int) -> bool:
     if place >= len(formula) or formula[place].role is not Role.NUMBER:
         return False
     gap = formula[place].start - formula[place - 1].end
-    behind = formula[place]
-    return len(behind.text) == 3 and behind.script == formula[at].script and gap == (1 if place == at + 1 else 0)
+    following = formula[place]
+    return len(following.text) == 3 and following.script == formula[at].script and gap == (1 if place == at + 1 else 0)
 
 
 def _continues(formula: Formula, at: int) -> bool:

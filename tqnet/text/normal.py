@@ -54,9 +54,9 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _COMMAND_LAST = re.compile(r"\\[A-Za-z]+$")
 _LONGEST_COMMAND = 40
 #: Maximum number of characters of a formula to read. NFKC turns some characters into eighteen.
-_LONGEST = 50_000
+_MAX_LENGTH = 50_000
 #: Maximum nesting of sequences.
-_DEEPEST = 100
+_MAX_DEPTH = 100
 _LETTER = re.compile(r"[A-Za-z]")
 
 
@@ -73,7 +73,7 @@ def _read_tokens(formula: str) -> list[str]:
     raised = re.sub("[⁰¹²³⁴-⁹⁻ⁿ]+", lambda run: f"^{{{unicodedata.normalize('NFKC', run[0])}}}", formula)
     lowered = re.sub("[₀-₉]+", lambda run: f"_{{{unicodedata.normalize('NFKC', run[0])}}}", raised)
     plain = unicodedata.normalize("NFKC", lowered.translate(SIGNS)).translate(SIGNS)
-    if len(plain) > _LONGEST:
+    if len(plain) > _MAX_LENGTH:
         return [formula.strip()]
     tokens: list[str] = []
     for token in formula_tokens(plain):
@@ -147,7 +147,7 @@ class _Parser:
         Raises:
             RecursionError: Sequences are nested too deep; each level would write the inner ones once more.
         """
-        if self.depth == _DEEPEST:
+        if self.depth == _MAX_DEPTH:
             raise RecursionError
         self.depth += 1
         atoms = self._atoms(closing)

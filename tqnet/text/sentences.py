@@ -49,9 +49,11 @@ def halves(text: str) -> list[Span]:
 
     A segment must say something: a blank to be filled in or an empty bracket does not count.
     """
-    said = [place for place, sign in enumerate(text) if sign.isalnum()]
+    marks = [place for place, sign in enumerate(text) if sign.isalnum()]
     for ends in (SENTENCE_ENDS, CLAUSE_ENDS):
-        if kept := [cut for cut in cuts(text, 0, len(text), ends) if said and said[0] < cut[0] and cut[1] <= said[-1]]:
+        if kept := [
+            cut for cut in cuts(text, 0, len(text), ends) if marks and marks[0] < cut[0] and cut[1] <= marks[-1]
+        ]:
             return kept
     return []
 

@@ -64,12 +64,12 @@ def symbols(text: str) -> str:
 
 def join(pieces: Iterable[str]) -> str:
     r"""Join pieces of LaTeX, with a space where one would run into the next (``\alpha x``, ``x^2 y``)."""
-    whole = ""
+    latex = ""
     for piece in pieces:
-        if piece and piece[0].isalnum() and _ENDS_OPEN.search(whole[-40:]):
-            whole += " "
-        whole += piece
-    return whole
+        if piece and piece[0].isalnum() and _ENDS_OPEN.search(latex[-40:]):
+            latex += " "
+        latex += piece
+    return latex
 
 
 def text_command(text: str) -> str:

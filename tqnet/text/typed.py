@@ -41,7 +41,7 @@ _SIGNS = frozenset(["operator", "relation"])
 _NOTHING = Token("prose", "", 0, 0)
 
 #: Maximum number of tokens of a formula: the numerator of 1/2/3/... is written once for each of its denominators.
-_MOST_TOKENS = 1000
+_MAX_TOKENS = 1000
 
 
 def with_formulas(text: str) -> str:
@@ -60,7 +60,7 @@ def _rewritten(prose: str, has_points: bool) -> str:
     pieces: list[str] = []
     written = 0
     for start, stop in _Finder(tokens, has_points).formulas():
-        if stop - start > _MOST_TOKENS:
+        if stop - start > _MAX_TOKENS:
             continue
         parser = Parser(tokens[start:stop])
         try:
@@ -165,9 +165,9 @@ class _Finder:
             return after.kind == "sub" or after.text in ("_", "(", "^", "┬")
         if len(word) == 1 or word in FUNCTIONS or word in NAMES or word in ROOTS:
             return True
-        beside = {before.kind, after.kind}
+        neighbours = {before.kind, after.kind}
         if word.isupper() and len(word) <= 4:
-            return self._has_points or bool(beside & {*_SIGNS, "prefix"})
+            return self._has_points or bool(neighbours & {*_SIGNS, "prefix"})
         if before.kind == "number":
             return len(word) <= 3 and word not in UNIT_NAMES and word not in _ORDINALS
         if len(word) > 3 or not word.islower() or word in _SHORT_WORDS:
@@ -176,7 +176,7 @@ class _Finder:
         is_chinese = min(before.text, after.text) > _CHINESE
         is_term = len(word) == 2 and self._is_between_signs(at)
         is_differential = _DIFFERENTIAL.fullmatch(word) is not None
-        return is_chinese or is_term or is_differential or bool(beside & kinds)
+        return is_chinese or is_term or is_differential or bool(neighbours & kinds)
 
     def _is_between_signs(self, at: int) -> bool:
         """Return True for the middle of "a + bx = c": signs, or the formula's ends, on both sides, ignoring spaces."""

@@ -145,11 +145,13 @@ def continuing_pieces(tokenizer: PreTrainedTokenizerBase) -> list[int]:
     added, pieces = tokenizer.get_added_vocab(), tokenizer.get_vocab()
     if prefix := getattr(tokenizer.backend_tokenizer.model, "continuing_subword_prefix", None):
         return [number for piece, number in pieces.items() if piece.startswith(prefix)]
-    of_bytes = any(piece.startswith("Ġ") for piece in pieces)  # there, non-ASCII characters stand for bytes
+    byte_level = any(piece.startswith("Ġ") for piece in pieces)  # there, non-ASCII characters stand for bytes
     return [
         number
         for piece, number in pieces.items()
-        if piece[:1].isalpha() and piece not in added and not (is_chinese(piece) or (of_bytes and not piece.isascii()))
+        if piece[:1].isalpha()
+        and piece not in added
+        and not (is_chinese(piece) or (byte_level and not piece.isascii()))
     ]
 
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tqnet.evaluation.metrics import BoolArray
     from tqnet.questions.paraphrase_pairs import ParaphrasePair
 
-#: Parsed texts to keep, some 30 kB each: pairs of one question stand near each other.
+#: Parsed texts to keep, some 30 kB each: pairs of one question are close together.
 _KEPT = 2000
 _FOREIGN = "not in English: only numbers in digits are compared"
 _CHINESE = "not in English: only numbers, their units and some words are compared"

@@ -32,7 +32,7 @@ def entity_differences(original: Problem, paraphrase: Problem, alike: Sequence[A
     A name replaced everywhere leaves the question the same.
     """
     entities = [*_names_differ(original, paraphrase), *_things_differ(original, paraphrase)]
-    return [*entities, *(one for one in _stand_ins(original, paraphrase, alike) if one not in entities)]
+    return [*entities, *(item for item in _stand_ins(original, paraphrase, alike) if item not in entities)]
 
 
 def _names_differ(original: Problem, paraphrase: Problem) -> list[Difference]:
@@ -46,7 +46,7 @@ def _names_differ(original: Problem, paraphrase: Problem) -> list[Difference]:
             differences.append(Difference(Part.ENTITY, Change.RENAMED, name, other))
             gone.remove(name)
             fresh.remove(other)
-    settled = {one.before for one in differences} | set(gone)
+    settled = {item.before for item in differences} | set(gone)
     for name in (name for name in before if name not in settled):
         others = [other for other in fresh if _kind(after[other]) == _kind(before[name])]
         if others and _take_places(others, name, original.text, paraphrase.text):

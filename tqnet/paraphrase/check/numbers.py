@@ -324,8 +324,8 @@ def _turned_ratios(original: str, paraphrase: str) -> list[Difference]:
 def _ratios(text: str) -> dict[tuple[str, ...], tuple[Fraction, str]]:
     """Return sorted terms -> share of the first, and the ratio as text."""
     ratios: dict[tuple[str, ...], tuple[Fraction, str]] = {}
-    for first, second, one, other in (groups for pattern in _RATIOS for groups in pattern.findall(text)):
-        values = {first.lower(): Fraction(one), second.lower(): Fraction(other)}
+    for first, second, amount, other in (groups for pattern in _RATIOS for groups in pattern.findall(text)):
+        values = {first.lower(): Fraction(amount), second.lower(): Fraction(other)}
         terms = tuple(sorted(values))
         if len(terms) == 2 and any(values.values()):
             share = values[terms[0]] / sum(values.values())

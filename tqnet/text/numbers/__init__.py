@@ -156,12 +156,12 @@ def quantities(text: str) -> list[Number]:
 
 def with_number_tokens(text: str) -> str:
     """Return ``text`` with a token for each of its `quantities`."""
-    parts, behind = [], 0
+    parts, position = [], 0
     for quantity in quantities(text):
         token = PERCENT if quantity.sign == "%" else FRACTION if quantity.kind is Kind.FRACTION else NUMBER
         if quantity.spelled:
-            parts += [text[behind : quantity.end], f" {token} "]
+            parts += [text[position : quantity.end], f" {token} "]
         else:
-            parts += [text[behind : quantity.start], token]
-        behind = quantity.end + (quantity.after if quantity.sign == "%" and not quantity.spelled else 0)
-    return "".join([*parts, text[behind:]])
+            parts += [text[position : quantity.start], token]
+        position = quantity.end + (quantity.after if quantity.sign == "%" and not quantity.spelled else 0)
+    return "".join([*parts, text[position:]])

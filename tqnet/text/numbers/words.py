@@ -190,11 +190,11 @@ def _cardinals(text: str, start: int, end: int) -> list[Number]:
         if last is not None:
             numbers.append(Number(start, place, Fraction(total + current), Kind.WHOLE, True))
 
-    of_several = _OF_BEFORE.search(text, max(0, start - 12), start) is not None
+    follows_of = _OF_BEFORE.search(text, max(0, start - 12), start) is not None
     while match := _NEXT_WORD.match(text, place, end):
         word, joint = match["word"].casefold(), match["joint"]
         value = _VALUES[word]
-        if (of_several and "," in joint) or not _goes_on(last, word, joint, current, smallest):
+        if (follows_of and "," in joint) or not _goes_on(last, word, joint, current, smallest):
             close()
             start, total, current, smallest, last = match.start("word"), 0, 0, 10**15, None
         if word not in SCALES:
