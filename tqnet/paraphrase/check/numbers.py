@@ -45,7 +45,7 @@ def number_differences(original: Problem, paraphrase: Problem) -> list[Differenc
     text says in other words or units.
     """
     before, after = by_value(original), by_value(paraphrase)
-    here, there = ImplicitNumbers(original), ImplicitNumbers(paraphrase)
+    implicit_before, implicit_after = ImplicitNumbers(original), ImplicitNumbers(paraphrase)
     things, others = _Things(original), _Things(paraphrase)
     refers = len(_REFERS.findall(paraphrase.text)) > len(_REFERS.findall(original.text))
     lost = [
@@ -55,12 +55,14 @@ def number_differences(original: Problem, paraphrase: Problem) -> list[Differenc
         for number in numbers[len(after.get(value, ())) :]
         if number is numbers[0] or not _goes_back(original, number)
     ]
-    lost = _not_said(lost, here, there)
-    new = _not_said([numbers[0] for value, numbers in after.items() if value not in before], there, here)
+    lost = _not_said(lost, implicit_before, implicit_after)
+    new = _not_said(
+        [numbers[0] for value, numbers in after.items() if value not in before], implicit_after, implicit_before
+    )
     lost, new = _without_labels(lost, new), _without_labels(new, lost)
     if not lost and len(new) <= _FEW:
         new = [number for number in new if not _is_a_sum(number, others, before, after, things)]
-    new += _not_said(_of_new_things(others, before, after, original), there, here)
+    new += _not_said(_of_new_things(others, before, after, original), implicit_after, implicit_before)
     pairs = _pairs(lost, things, new, others)
     gone: dict[Fraction, Number] = {}
     for number in (number for number in lost if number not in pairs):
@@ -81,7 +83,7 @@ def number_differences(original: Problem, paraphrase: Problem) -> list[Differenc
             for other in new
             if other not in taken
         ),
-        *_coefficients(here, there),
+        *_coefficients(implicit_before, implicit_after),
     ]
 
 
@@ -150,10 +152,10 @@ def _is_a_sum(number: Number, things: _Things, before: _ByValue, after: _ByValue
     return any(value_of(number) - value in same for value in same)
 
 
-def _coefficients(here: ImplicitNumbers, there: ImplicitNumbers) -> list[Difference]:
+def _coefficients(implicit_before: ImplicitNumbers, implicit_after: ImplicitNumbers) -> list[Difference]:
     """Return digits that are part of a name ("3x", "x2"), if some are gone and others are new."""
-    gone = (digits for value, digits in here.coefficients.items() if not there.reads(value))
-    fresh = (digits for value, digits in there.coefficients.items() if not here.reads(value))
+    gone = (digits for value, digits in implicit_before.coefficients.items() if not implicit_after.reads(value))
+    fresh = (digits for value, digits in implicit_after.coefficients.items() if not implicit_before.reads(value))
     return [Difference(Part.NUMBER, Change.CHANGED, old, new) for old, new in zip(gone, fresh, strict=False)]
 
 

@@ -152,14 +152,14 @@ def unit_differences(original: Problem, paraphrase: Problem) -> list[Difference]
     "km/h" has kilometres and hours. A unit named less often is not lost: "3 and 5 miles". Neither is that of an amount
     that the other text has in another unit, nor one that is only asked for: "how many hours" for "how long".
     """
-    here, there = Amounts(original), Amounts(paraphrase)
+    amounts_before, amounts_after = Amounts(original), Amounts(paraphrase)
     changed = [
         (old, new)
         for old, new in _of_numbers(original, paraphrase)
-        if not (there.has(old, here) and here.has(new, there))
+        if not (amounts_after.has(old, amounts_before) and amounts_before.has(new, amounts_after))
     ]
-    gone = _missing(original, here, paraphrase, there)
-    fresh = _missing(paraphrase, there, original, here)
+    gone = _missing(original, amounts_before, paraphrase, amounts_after)
+    fresh = _missing(paraphrase, amounts_after, original, amounts_before)
     for units, unit in (pair for row in changed for pair in zip((gone, fresh), row, strict=True)):
         for name in _names(unit):
             units.pop(name, None)
