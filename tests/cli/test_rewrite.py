@@ -131,7 +131,7 @@ def test_a_result_is_its_seed(call: Call, tmp_path: Path, tqnet: Tqnet) -> None:
 def test_wrong_calls(call: Call, tmp_path: Path, tqnet: Tqnet) -> None:
     out = tmp_path / "made.jsonl"
     cases: list[tuple[tuple[str, ...], tuple[str, ...], str]] = [
-        (("back-translation", "bart"), (), "back-translation takes two models, there and back"),
+        (("back-translation", "bart"), (), "back-translation takes two models, forward and backward"),
         (("paraphrase", "bart", "bart"), (), "--model: paraphrase takes 1, not 2"),
         (("paraphrase", str(tmp_path)), (), "no model here (config.json is missing)"),
         (("paraphrase", "rewriter"), ("--prefix", "x"), "--prefix: "),
@@ -216,7 +216,7 @@ def test_what_it_cannot_do(problems: Path, tmp_path: Path, tqnet: Tqnet) -> None
     for arguments, message in (
         ((problems, "--out", "pairs.csv"), "--out: pairs.csv does not end in .jsonl"),
         ((problems, "--out", tmp_path / "nowhere" / "pairs.jsonl"), "nowhere: no such folder"),
-        ((problems, "--out", out, "--operators", "f1", "f_b"), "--operators: none is left"),
+        ((problems, "--out", out, "--operators", "f1", "f_b"), "--operators: no operator is left"),
         ((why, "--out", out, "--rewrites", "gone.jsonl"), "--rewrites: "),
         ((why, "--out", out, "--language-model", "nosuch"), "--language-model: "),
     ):

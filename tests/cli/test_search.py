@@ -135,7 +135,7 @@ def test_an_index_follows_its_bank(
         place = ["--engine", "milvus", "--uri", request.getfixturevalue("milvus"), "--collection", "followed"]
     build = ["index", part, "--model", model_folder, "--out", folder]
     tqnet(*build, *place, *FAST)
-    assert "is there already" in tqnet.fails(*build, *FAST)
+    assert "already exists" in tqnet.fails(*build, *FAST)
     assert "use tqnet index update" in tqnet.fails("index", "add", folder, full, *FAST)
     assert "56 added, 0 changed, 0 deleted, 4 unchanged" in tqnet("index", "update", folder, full, *FAST)
     without = {question.id for question in bank if not question.images} - {bank.ids[0]}

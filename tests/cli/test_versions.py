@@ -41,15 +41,15 @@ def test_a_list_and_a_switch(index: Path, model_folder: str, tqnet: Tqnet) -> No
     assert "version 1 is current: own, 14 questions" in tqnet("index", "use", index, "previous")
     assert listed(tqnet, index)["1"][0] == "current"
     assert len(tqnet.json("search", index, "--id", "q01", "-k", "20", "--unfolded", *FAST)["results"]) > 5
-    assert "has no version 7, but 1, 2" in tqnet.fails("index", "use", index, "7")
+    assert "no version 7; it has 1, 2" in tqnet.fails("index", "use", index, "7")
 
 
 def test_a_damaged_version_is_left(index: Path, tqnet: Tqnet) -> None:
     for file in (index / "2" / "lance").rglob("*.manifest"):
         file.write_bytes(b"nonsense")
-    assert "2/lance: no index that can be read" in tqnet.fails("search", index, "--id", "q01")
+    assert "2/lance: no readable index" in tqnet.fails("search", index, "--id", "q01")
     tqnet("index", "use", index, "1")
-    assert "2/lance: no index that can be read" in tqnet.fails("index", "use", index, "2")
+    assert "2/lance: no readable index" in tqnet.fails("index", "use", index, "2")
     assert Index(index).engine.count() == 14
 
 

@@ -100,7 +100,7 @@ def test_faults(nodes: TwoNodes, tmp_path: Path) -> None:
     bank, shards = QuestionBank.load(file), {0: range(0, 2), 1: range(2, 3)}
     no_model = partial(open, tmp_path / "model")
     with connected(nodes.address):
-        with pytest.raises(ClusterError, match="none of 2 machines has the 64 CPUs and 0 GPUs of a worker"):
+        with pytest.raises(ClusterError, match="none of 2 machines has 64 CPUs and 0 GPUs for a worker"):
             list(Workers(no_model, cpus=64)(bank, shards))
         with pytest.raises(ClusterError, match=rf"machine 127\.0\.0\.1: .*No such file.*{tmp_path}/model"):
             list(Workers(no_model, count=1)(bank, shards))
@@ -130,7 +130,7 @@ def test_what_a_worker_finds(tmp_path: Path) -> None:
 
 
 def test_another_model_under_the_same_path(model_folder: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=f"{model_folder}: another model than where the command runs"):
+    with pytest.raises(ValueError, match=f"{model_folder}: not the same model as on the machine"):
         load_encode(model_folder, "0123", BackendOptions())
     with pytest.raises(FileNotFoundError, match=f"{tmp_path}: no model here"):
         load_encode(str(tmp_path), "0123", BackendOptions())

@@ -65,7 +65,7 @@ def test_the_form_of_svamp(rows: Callable[..., Path], load: Callable[..., Loaded
         ({"Numbers": "29"}, "Numbers: 1 of them, but the question has number1"),
         ({"Numbers": "29 seven"}, "Numbers: no number: 'seven'"),
         ({"Equation": None}, "Equation: missing"),
-        ({"Equation": "* number0"}, "Equation: * number0: not one whole equation"),
+        ({"Equation": "* number0"}, "Equation: * number0: not one complete equation"),
         ({"Equation": "* number0 number5"}, "Equation: number5: there are 2 numbers"),
         ({"Equation": "* number0 two"}, "Equation: 'two' is neither a number nor an operator"),
         ({"Equation": "/ number0 - number1 number1"}, "Equation: 29 is divided by zero"),

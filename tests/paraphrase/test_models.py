@@ -94,7 +94,7 @@ def test_what_is_no_model_is_refused(tmp_path: Path, folders: dict[str, str]) ->
     BertModel(BertConfig(vocab_size=9, hidden_size=8, num_hidden_layers=1, num_attention_heads=1)).save_pretrained(
         tmp_path / "bert"
     )
-    with pytest.raises(ValueError, match=r"bert: a bert, no sequence-to-sequence model"):
+    with pytest.raises(ValueError, match=r"bert: a bert, not a sequence-to-sequence model"):
         Seq2Seq.from_pretrained(str(tmp_path / "bert"))
     damaged = Path(tiny_seq2seq.save("marian", tmp_path / "damaged"))
     (damaged / "model.safetensors").write_bytes(b"{}")
@@ -163,7 +163,7 @@ def test_a_rewriter_starts_from_its_encoder() -> None:
     assert words.data_ptr() != encoder.get_input_embeddings().weight.data_ptr()
     with pytest.raises(ValueError, match="decoder_layers: 4, but the encoder has 3"):
         rewriter_from_encoder(encoder, tokenizer, 4)
-    with pytest.raises(ValueError, match="a gpt2; the rewriter is made of a BERT"):
+    with pytest.raises(ValueError, match="a gpt2; the rewriter needs a BERT"):
         rewriter_from_encoder(GPT2Model(GPT2Config(vocab_size=9, n_embd=8, n_layer=1, n_head=1)), tokenizer, 1)
 
 

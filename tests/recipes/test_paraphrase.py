@@ -107,7 +107,7 @@ def test_questions_by_which_a_state_is_chosen_are_not_trained_on(
     kept = english_questions(QuestionBank.from_questions([*mine, *foreign]), config)
     assert set(kept.ids) == {id for id, stem in zip(mine.ids, stems, strict=True) if stem != stems[0]} - {"zh"}
     assert "2 of 66 questions are left out: without a text, or not in English" in caplog.text
-    assert "questions are left out: data.valid_pairs has them" in caplog.text
+    assert "questions are left out: they are in data.valid_pairs" in caplog.text
 
 
 def test_it_learns_to_tell_them_apart(
@@ -233,5 +233,5 @@ def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paraphrases, "find_spec", lambda name: None if name in ("spacy", "pint") else find_spec(name))
     with pytest.raises(ImportError) as caught:
         importlib.import_module(NAME).main(ParaphraseConfig())
-    message = "spacy, pint: missing, and paraphrases are made with it: pip install 'tqnet[paraphrase]'"
+    message = "spacy, pint: missing, and needed to make paraphrases: pip install 'tqnet[paraphrase]'"
     assert str(caught.value) == message

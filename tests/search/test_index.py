@@ -84,7 +84,7 @@ def test_a_killed_build_is_resumed(folder: Path) -> None:
     assert Index(folder).engine.count() == 40
     letters = folder.with_name("letters")
     (letters / "old").mkdir(parents=True)
-    with pytest.raises(FileExistsError, match="letters: is there already, and is no index"):
+    with pytest.raises(FileExistsError, match="letters: already exists and is not an index"):
         build(BANK, encode, letters, MANIFEST, replace=True)
 
 
@@ -154,11 +154,11 @@ def test_what_was_not_exported_is_not_restored(tmp_path: Path) -> None:
     exported, again = tmp_path / "out", tmp_path / "again"
     exported.mkdir()
     MANIFEST.save(exported)
-    with pytest.raises(EngineError, match=r"records\.json: not as tqnet index export writes it \(.*No such file"):
+    with pytest.raises(EngineError, match=r"records\.json: not written by tqnet index export \(.*No such file"):
         restore(exported, again)
     (exported / "records.json").write_text('{"records": 1}')
     pq.write_table(pa.table({"name": ["a"]}), exported / "records-00000.parquet")
-    with pytest.raises(EngineError, match=r"records-00000\.parquet: not as tqnet index export writes it"):
+    with pytest.raises(EngineError, match=r"records-00000\.parquet: not written by tqnet index export"):
         restore(exported, again)
     assert not again.exists()
 
@@ -168,21 +168,21 @@ def test_folders_that_are_no_index(tmp_path: Path) -> None:
         Index(tmp_path)
     for text in ("{}", '{"format": 5, "versions": ["../x"]}'):
         (tmp_path / "index.json").write_text(text)
-        with pytest.raises(IndexFolderError, match=r"index.json: not as tqnet index writes it"):
+        with pytest.raises(IndexFolderError, match=r"index.json: not written by tqnet index"):
             Index(tmp_path)
     (tmp_path / "index.json").write_text('{"format": 1, "engine": "lance"}')
-    with pytest.raises(IndexFolderError, match=r"format 1, which is not read; build the index anew in another folder"):
+    with pytest.raises(IndexFolderError, match=r"format 1 is not supported; build the index again in another folder"):
         Index(tmp_path)
     (tmp_path / "index.json").write_text('{"format": 5, "versions": ["3"]}')
     with pytest.raises(IndexFolderError, match=r"3: no index here \(manifest.json is missing\)"):
         Index(tmp_path)
     (tmp_path / "3").mkdir()
     MANIFEST.save(tmp_path / "3")
-    with pytest.raises(EngineError, match="no index that can be read"):
+    with pytest.raises(EngineError, match="no readable index"):
         Index(tmp_path)
     file = tmp_path / "3" / "manifest.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"engine": "vespa"}))
-    with pytest.raises(IndexFolderError, match="'vespa' is none of lance, milvus"):
+    with pytest.raises(IndexFolderError, match="'vespa' is not one of lance, milvus"):
         Index(tmp_path)
 
 

@@ -123,7 +123,7 @@ def test_servers_and_collections_that_are_not_there(
     server.call("create_collection", "foreign", dimension=WIDTH)
     with pytest.raises(EngineError, match=f"{milvus}, collection foreign: not made by tqnet index"):
         MilvusEngine(milvus, "foreign")
-    with pytest.raises(FileExistsError, match=f"{milvus}, collection foreign: is there already"):
+    with pytest.raises(FileExistsError, match=f"{milvus}, collection foreign: already exists"):
         MilvusEngine(milvus, "foreign", schema(WIDTH))
     server.drop("foreign")
     server.drop("foreign")
@@ -139,7 +139,7 @@ def test_any_word_comes_back(words: str) -> None:
 def test_limits_of_milvus(milvus: str, manifest: Manifest) -> None:
     engine = MilvusEngine(milvus, manifest.collection, schema(WIDTH))
     long = Question(id="long", stem="积分" * 12000)
-    with pytest.raises(FieldError, match=r"^long: its question has [\d,]+ bytes; Milvus keeps 65,535$"):
+    with pytest.raises(FieldError, match=r"^long: its question has [\d,]+ bytes; Milvus keeps at most 65,535$"):
         engine.add(records([QUESTIONS[0], long], VECTORS[:2]))
     assert engine.count() == 0
     for search in (partial(engine.by_vector, VECTORS[0]), partial(engine.by_words, {"stem": ["area"]})):
@@ -164,7 +164,7 @@ def test_an_index_and_its_replacement(manifest: Manifest, server: MilvusServer, 
     assert sorted(file.name for file in first.files.iterdir()) == ["background.json", "manifest.json"]
     assert first.engine.count() == 60
     assert server.aliases(first.manifest.records) == [manifest.collection]
-    with pytest.raises(FileExistsError, match=f"there is a collection {manifest.collection} already"):
+    with pytest.raises(FileExistsError, match=f"collection {manifest.collection} already exists"):
         build_index(tmp_path / "other", manifest)
     second = build_index(folder, manifest, BANK.select(range(20)), replace=True)
     assert second.engine.count() == 20
@@ -192,7 +192,7 @@ def test_out_of_the_server_and_back(manifest: Manifest, server: MilvusServer, tm
     exported, index = tmp_path / "out", build_index(tmp_path / "index", manifest)
     index.export(exported)
     assert restore(exported, tmp_path / "files").manifest.engine == "lance"
-    with pytest.raises(FileExistsError, match="there is a collection"):
+    with pytest.raises(FileExistsError, match="already exists; choose another name"):
         restore(exported, tmp_path / "again", index.manifest)
     alias = f"{manifest.collection}_again"
     again = restore(exported, tmp_path / "again", Place(engine="milvus", uri=manifest.uri, collection=alias))
@@ -204,7 +204,7 @@ def test_out_of_the_server_and_back(manifest: Manifest, server: MilvusServer, tm
 @pytest.mark.parametrize(
     ("place", "message"),
     [
-        ({"engine": "vespa"}, "engine: 'vespa' is none of lance, milvus"),
+        ({"engine": "vespa"}, "engine: 'vespa' is not one of lance, milvus"),
         ({"uri": "http://a:1"}, "lance keeps its records in files"),
         ({"engine": "milvus", "collection": "a"}, "uri: must be http://HOST:PORT"),
         ({"engine": "milvus", "uri": "./local.db", "collection": "a"}, "uri: must be http://HOST:PORT"),

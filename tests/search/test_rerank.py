@@ -117,11 +117,11 @@ def test_diversity_puts_repetitions_back() -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"student": "lazy"}, "student: 'lazy' is none of strong, weak"),
-        ({"stage": "exam"}, "stage: 'exam' is none of practice, review"),
+        ({"student": "lazy"}, "student: 'lazy' is not one of strong, weak"),
+        ({"stage": "exam"}, "stage: 'exam' is not one of practice, review"),
         ({"stage": "review"}, "needs a curriculum"),
         ({"stage": "review", "section": "Geometry"}, "section: the curriculum has no 'Geometry'"),
-        ({"prefer": "duplicate"}, "prefer: 'duplicate' is none of"),
+        ({"prefer": "duplicate"}, "prefer: 'duplicate' is not one of"),
         ({"prefer": "variant"}, "needs a classifier of pairs"),
         ({"diversity": 2.0}, "diversity"),
         ({"tolerance": -1.0}, "tolerance"),
@@ -140,7 +140,7 @@ def test_settings_at_fault(settings: dict[str, object], message: str, curriculum
         ("[a, b]", "expected semesters"),
         ("Grade 7: Numbers", "expected semesters"),
         ("Grade 7: [Numbers, 3]", "3 is not a concept"),
-        ("Grade 7: [Numbers]\nGrade 8: [Numbers]", "Grade 8: Numbers is there twice"),
+        ("Grade 7: [Numbers]\nGrade 8: [Numbers]", "Grade 8: Numbers occurs twice"),
         ("Grade 7: [Numbers", "not YAML"),
     ],
 )

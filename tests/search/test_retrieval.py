@@ -158,7 +158,7 @@ def test_half_of_the_places_or_the_best_score(engine: SearchEngine, merging: str
     engine.add(records([*near, *far], np.stack([np.cos(angles), np.sin(angles), *np.zeros((6, 6))], 1)))
     query = Question(id="q", stem="What of the parallelogram")
     assert set(ids(Retriever(engine, merging)(query, np.eye(8)[0], 4))) == set(expected)
-    with pytest.raises(ValueError, match=r"^merging: 'all' is none of score, halves$"):
+    with pytest.raises(ValueError, match=r"^merging: 'all' is not one of score, halves$"):
         Retriever(engine, "all")
 
 

@@ -145,14 +145,14 @@ def test_a_killed_build(
 def test_versions_that_are_not_there(folder: Path) -> None:
     manifest = Manifest("runs/model", "0123", WIDTH, "bank")
     Index.create(folder, manifest)
-    with pytest.raises(IndexFolderError, match="index: is not complete; run tqnet index BANK again"):
+    with pytest.raises(IndexFolderError, match="index: incomplete; run tqnet index BANK again"):
         Index(folder)
     make_version(folder, manifest)
     check_versions(folder, "1")
     versions = Versions.load(folder)
     assert versions.find("1") == versions.current == "1"
     for name in ("previous", "2", ""):
-        with pytest.raises(IndexFolderError, match=f"index: has no version {name}, but 1"):
+        with pytest.raises(IndexFolderError, match=f"index: no version {name}; it has 1"):
             versions.find(name)
     make_version(folder, manifest)
     assert Versions.load(folder).find("previous") == "1"

@@ -221,9 +221,9 @@ def raw(content: bytes, kind: str = "application/json") -> dict[str, Any]:
         (
             415,
             {"data": {}, "files": figure(b"<svg/>", "image/svg+xml")},
-            "is none of",
+            "is not one of",
         ),
-        (415, {"data": {}, "files": figure(b"%PDF-1.7", "image/png")}, "is none of"),
+        (415, {"data": {}, "files": figure(b"%PDF-1.7", "image/png")}, "is not one of"),
         (422, {"data": {}, "files": figure(png(300, 300)[:-30])}, "corrupt image"),
         (422, {"data": {"figures": "C:/x.png"}, "files": {"other": b"x"}}, "must be files"),
         (422, {"data": {"text": "x"}, "files": {"other": b"x"}}, "other: "),
@@ -323,11 +323,11 @@ def test_metrics(client: TestClient) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--host", "0.0.0.0"], "--host 0.0.0.0: others could search the index; give --api-key-file FILE"),
+        (["--host", "0.0.0.0"], "--host 0.0.0.0: others could search the index; set --api-key-file FILE"),
         (["--host", "203.0.113.1", "--without-key"], "--host 203.0.113.1 --port 8000: "),
         (["--api-key-file", "gone"], "gone"),
         (["--write-key-file", "gone"], "gone"),
-        (["--writable"], "writable: needs a key to write (--write-key-file)"),
+        (["--writable"], "writable: needs a key for writing (--write-key-file)"),
         (["--pairs", "pairs.csv"], "pairs.csv: judgements are kept in a .jsonl file"),
     ],
 )

@@ -94,7 +94,7 @@ def test_one_client_leaves_room_for_others(encode: Encode, index_folder: Path) -
         "again": 429,
         "later": 200,
     }
-    assert statuses["again"][1]["detail"] == "1 requests from this address are answered at a time; try again"
+    assert statuses["again"][1]["detail"] == "only 1 requests from this address are answered at a time; try again"
 
 
 def test_a_batch_takes_no_more_than_the_share_of_a_client(client_of: ClientOf, index_folder: Path) -> None:
@@ -103,7 +103,7 @@ def test_a_batch_takes_no_more_than_the_share_of_a_client(client_of: ClientOf, i
     assert {answer["status"] for answer in answers} == {200, 429}
     assert {answer["detail"] for answer in answers} == {
         None,
-        "2 searches of this address are waiting already; try again",
+        "2 searches from this address are already waiting; try again",
     }
 
 
@@ -185,7 +185,7 @@ def test_slow_figures_are_given_up_and_those_of_others_do_not_wait(
         assert not any(answer.done() for answer in waiting)
         answers = [answer.result() for answer in waiting]
     assert {answer.status_code for answer in answers} == {422}
-    assert answers[0].json()["detail"] == "figures: a figure takes too long to decode, or breaks the decoder"
+    assert answers[0].json()["detail"] == "figures: a figure takes too long to decode, or crashes the decoder"
 
 
 def test_every_request_has_an_id_and_a_line(

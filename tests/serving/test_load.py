@@ -67,7 +67,7 @@ def test_a_full_queue_says_when_to_come_again(encode: Encode, index_folder: Path
         refused = client.post("/search", json=body)
         assert refused.status_code == 429
         assert int(refused.headers["retry-after"]) > 0
-        assert "1 searches are waiting already" in refused.json()["detail"]
+        assert "1 searches are already waiting" in refused.json()["detail"]
         assert client.get("/ready").status_code == 200
         blocked.go.set()
         assert first.result().status_code == client.post("/search", json=body).status_code == 200

@@ -176,7 +176,7 @@ def test_what_goes_wrong_is_said(browser: Browser, address: str, tmp_path: Path)
         concept.fill("no such concept")
         search(page)
         expect(page.get_by_role("status").first).to_have_text("No question matches.")
-        expect(page.locator("#results")).to_have_text("Fewer filters leave more to be found.")
+        expect(page.locator("#results")).to_have_text("Fewer filters may find more.")
         expect(page.locator("#notes")).to_contain_text("No concept 'no such concept'")
         concept.fill("")
 
@@ -188,11 +188,11 @@ def test_what_goes_wrong_is_said(browser: Browser, address: str, tmp_path: Path)
         page.get_by_role("button", name="Remove figure 1").click()
 
         def busy(route: Route) -> None:
-            route.fulfill(status=429, headers={"Retry-After": "2"}, json={"detail": "64 searches are waiting already"})
+            route.fulfill(status=429, headers={"Retry-After": "2"}, json={"detail": "64 searches are already waiting"})
 
         page.route("**/search", busy)
         search(page)
-        expect(alert).to_contain_text("Many are searching just now. Try again in 2 seconds.")
+        expect(alert).to_contain_text("The server is busy. Try again in 2 seconds.")
         page.unroute("**/search")
         page.get_by_role("button", name="Try again").click()
         expect(page.locator(".card")).to_have_count(10)
@@ -279,15 +279,15 @@ def test_questions_that_are_there_already(browser: Browser, address: str, bank: 
         page.get_by_label("Question", exact=True).fill(existing.stem)
         search(page)
         repeats = page.locator("#repeated")
-        expect(repeats.get_by_role("heading")).to_have_text("You have this already")
+        expect(repeats.get_by_role("heading")).to_have_text("You already have this")
         expect(repeats.locator(f"[data-id={existing.id}] .relation")).to_have_text("the same")
-        page.get_by_label("Those you have already").select_option("leave out")
+        page.get_by_label("Questions you already have").select_option("leave out")
         search(page)
         expect(repeats).to_be_hidden()
         number = re.search(r"\d+", existing.stem)
         assert number
         page.get_by_label("Question", exact=True).fill(existing.stem.replace(number[0], "1234567", 1))
-        page.get_by_label("Those you have already").select_option("show nothing else")
+        page.get_by_label("Questions you already have").select_option("show only these")
         search(page)
         expect(repeats.get_by_role("heading")).to_have_text("You have this with other numbers")
         expect(repeats.locator(f"[data-id={existing.id}] .relation")).to_have_text("other numbers")
@@ -299,7 +299,7 @@ def test_the_address_holds_the_query(browser: Browser, address: str) -> None:
     with watched(browser, address, "?text=Find+x+%3C+3&k=5&by=text&language=zh&type=gone") as page:
         expect(page.get_by_label("Question", exact=True)).to_have_value("Find x < 3")
         expect(page.get_by_label("Compare by")).to_have_value("text")
-        expect(page.locator("#results")).to_have_text("Fewer filters leave more to be found.")
+        expect(page.locator("#results")).to_have_text("Fewer filters may find more.")
         page.get_by_label("Type", exact=True).select_option("")
         page.get_by_label("Language", exact=True).select_option("")
         search(page)
@@ -416,7 +416,7 @@ def test_judgements_are_kept(browser: Browser, address: str, judgements: Path, b
         search(page)
         first = page.locator(".card").first
         first.get_by_role("button", name="Variant").click()
-        expect(page.locator("#key-why")).to_have_text("To keep this, it takes the key to write.")
+        expect(page.locator("#key-why")).to_have_text("Saving this needs the key for writing.")
         page.keyboard.press("Escape")
         assert judgements.read_text() == ""
         first.get_by_role("button", name="Variant").click()
@@ -462,7 +462,7 @@ def test_contrast_labels_and_roles(browser: Browser, address: str, axe: str, col
         page.get_by_role("combobox", name="Concept").click()
         assert page.evaluate(faults) == []
         page.get_by_label("Question", exact=True).fill(re.sub(r"\d", "7", bank[0].stem))
-        page.get_by_label("Those you have already").select_option("show nothing else")
+        page.get_by_label("Questions you already have").select_option("show only these")
         search(page)
         expect(page.locator("#repeated mark").first).to_be_visible()
         assert page.evaluate(faults) == []

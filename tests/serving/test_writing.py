@@ -91,7 +91,7 @@ def test_precomputed_candidates_are_given_up(client: TestClient, own_index: Path
         ),
         ([NEW, {"id": "x", "stem": "x", "images": ["/etc/hostname"]}], "[1].images: figures are not accepted"),
         ([{"id": "x", "stem": "Look: <img src='/etc/hostname'>"}], "[0].images: figures are not accepted"),
-        ([NEW, NEW | {"stem": "x"}], "[1].id: 'new/1' is also that of [0]"),
+        ([NEW, NEW | {"stem": "x"}], "[1].id: 'new/1' is also the id of [0]"),
         ([NEW, {"id": "x\0", "stem": "x"}], "[1].id: holds a control character"),
         ([{"id": "x\x85y", "stem": "x"}], "[0].id: holds a control character"),
         ([{"id": "x"}] * 12, "and 2 more"),
@@ -156,7 +156,7 @@ def test_who_may_write(client_of: ClientOf, own_index: Path) -> None:
     assert read_only.put("/questions", json=[NEW], headers={"X-API-Key": "w"}).status_code in (404, 405)
     assert read_only.delete("/questions/x", headers={"X-API-Key": "w"}).status_code == 405
     assert "put" not in str(read_only.get("/openapi.json").json()["paths"].keys())
-    with pytest.raises(ValueError, match="needs a key to write"):
+    with pytest.raises(ValueError, match="needs a key for writing"):
         Settings(writable=True)
 
 

@@ -79,8 +79,8 @@ def latex_of(markup: str) -> str:
 @pytest.mark.parametrize(
     ("markup", "message"),
     [
-        ("<math><apply><plus/><ci>x</ci></apply></math>", "holds text"),
-        ("<math><mfrac><mn>1</mn></mfrac></math>", "<mfrac> holds 1 elements, not 2"),
+        ("<math><apply><plus/><ci>x</ci></apply></math>", "contains text"),
+        ("<math><mfrac><mn>1</mn></mfrac></math>", "<mfrac> has 1 elements, not 2"),
     ],
 )
 def test_what_is_no_formula(markup: str, message: str) -> None:

@@ -161,8 +161,8 @@ def test_every_recipe_says_how_it_is_run(recipe: Path) -> None:
     ("name", "setting", "message"),
     [
         ("finetune/similar.py", "denominator=positives", "^denominator: must be 'negatives' or 'all'"),
-        ("finetune/paraphrase.py", "operators=[f2,f11]", "^operators: 'f11' is none of f1, f2"),
-        ("finetune/paraphrase.py", "operators=[f2,f2,f6]", "^operators: .* names one twice"),
+        ("finetune/paraphrase.py", "operators=[f2,f11]", "^operators: 'f11' is not one of f1, f2"),
+        ("finetune/paraphrase.py", "operators=[f2,f2,f6]", "^operators: .* names an operator twice"),
         ("finetune/paraphrase.py", "operators=[f6]", "^operators: no positive operator .* positive are f1, f2, f3, f4"),
         ("finetune/paraphrase.py", "operators=[f2]", "^operators: no negative operator"),
         ("finetune/paraphrase.py", "pseudo=true", "^pseudo: for the baselines only"),

@@ -1,7 +1,7 @@
 """The command line: ``tqnet COMMAND ...``.
 
-A command is a :class:`tqnet.cli.options.Command`. Whatever is heavy is imported inside ``run``, so that
-``tqnet --help`` answers at once. Exit codes are 0 and those of :mod:`tqnet.errors`.
+A command is a :class:`tqnet.cli.options.Command`. Heavy packages are imported inside ``run``, so that ``tqnet --help``
+is fast. Exit codes are 0 and those of :mod:`tqnet.errors`.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ MODULES = (
 for _module in MODULES:
     importlib.import_module(f"tqnet.cli.{_module}")
 
-#: First word of commands of two words -> help and what stands for the second word.
+#: First word of two-word commands -> help, and metavar of the second word.
 GROUPS = {
-    "evaluate": ("Measure a model on one task, or on all.", "TASK"),
+    "evaluate": ("Evaluate a model on one task, or on all.", "TASK"),
     "index": (
-        "Make an index of a bank for tqnet search, and keep it up to date. 'tqnet index BANK --model DIR --out INDEX' "
-        "makes one. To encode with several processes: accelerate launch --module tqnet.cli index BANK ... (on CPUs: "
+        "Build an index of a bank for tqnet search, and keep it up to date. 'tqnet index BANK --model DIR --out INDEX' "
+        "builds one. To encode with several processes: accelerate launch --module tqnet.cli index BANK ... (on CPUs: "
         "ACCELERATE_USE_CPU=true torchrun --nproc_per_node 2 --module tqnet.cli index BANK ...). A run that was killed "
         f"resumes. {errors.EXIT_CODES}",
         "BANK | VERB",
@@ -54,14 +54,14 @@ def make_parser() -> argparse.ArgumentParser:
         text = command.__doc__ or ""
         subparser = groups[group].add_parser(name, help=_summary(text), description=text)
         command.add_arguments(subparser)
-        # --debug may also stand at the end
+        # --debug may also come last
         subparser.add_argument(errors.DEBUG, action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
         subparser.set_defaults(run=command.execute, refuse=subparser.error)
     return parser
 
 
 def _summary(text: str) -> str:
-    """The first sentence, without its full stop."""
+    """Return the first sentence, without its full stop."""
     return text.split(". ")[0].split(".\n")[0].strip().removesuffix(".")
 
 
@@ -78,7 +78,7 @@ def commands(parser: argparse.ArgumentParser, name: str = "") -> dict[str, argpa
 
 
 def with_verb(argv: Sequence[str]) -> list[str]:
-    """Return ``argv`` with ``tqnet index BANK`` written out as ``tqnet index build BANK``."""
+    """Return ``argv`` with ``tqnet index BANK`` expanded to ``tqnet index build BANK``."""
     argv = list(argv)
     at = next((at for at, word in enumerate(argv) if not word.startswith("-")), None)
     verbs = {
@@ -90,7 +90,7 @@ def with_verb(argv: Sequence[str]) -> list[str]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run ``tqnet`` with ``argv``, by default the process's own, and return the exit code.
+    """Run ``tqnet`` with ``argv``, by default that of the process, and return the exit code.
 
     Errors print one line to stderr (:mod:`tqnet.errors`).
 

@@ -20,7 +20,7 @@ from tqnet.cli.options import Command, argument, assignment, count, number, opti
 if TYPE_CHECKING:
     from tqnet.questions import QuestionBank
 
-#: Names -> sources. As `tqnet.importers.formats.FORMATS`, which a test compares; here so that ``--help`` loads nothing.
+#: Names -> sources. A copy of `tqnet.importers.formats.FORMATS`, checked by a test, so that ``--help`` loads nothing.
 FORMATS = {
     "csv": "tables as .csv or .tsv",
     "xlsx": "Excel workbooks",
@@ -97,35 +97,41 @@ class _ListFormats(argparse.Action):
 
 @dataclass(frozen=True, kw_only=True)
 class Import(Command, name="import"):
-    """Make a bank of a table, a paper, an export of a learning platform, or a public data set.
+    """Make a bank from a table, a paper, an export of a learning platform, or a public data set.
 
-    BANK becomes a folder with questions.jsonl and images/. What cannot be read is reported, one line each with file,
-    line and field; the rest is imported. docs/import.md has the mapping of every format.
+    BANK becomes a folder with questions.jsonl and images/. Faults are reported, one line each with file, line and
+    field; the rest is imported. docs/import.md has the mapping of every format.
     """
 
     source: str = argument("a file, a folder or a zip", metavar="SOURCE")
     out: str = option("a new folder", required=True, metavar="BANK")
-    format: str = option("of the source", default="auto", choices=("auto", *FORMATS))
+    format: str = option("format of the source", default="auto", choices=("auto", *FORMATS))
     map: Sequence[tuple[str, tuple[str, ...]]] = repeated(
-        "of a table: columns of a field, as stem=Question or options=A,B,C,D; by default matched by name",
+        "for a table: columns of a field, such as stem=Question or options=A,B,C,D; by default matched by name",
         type=_columns,
         metavar="FIELD=COLUMN[,COLUMN..]",
     )
     separate: Sequence[tuple[str, str]] = repeated(
-        "of a table: what separates several values in one cell", type=_separator, metavar="FIELD=SEPARATOR"
+        "for a table: separator of several values in one cell", type=_separator, metavar="FIELD=SEPARATOR"
     )
     set: Sequence[tuple[str, Any]] = repeated(
-        "of every question: language=en, 'knowledge=Algebra > Equations'", type=_fixed, metavar="FIELD=VALUE"
+        "value of a field for every question: language=en, 'knowledge=Algebra > Equations'",
+        type=_fixed,
+        metavar="FIELD=VALUE",
     )
-    encoding: str | None = option("of a CSV file that is neither UTF-8 nor GB18030: cp1252, big5 ..", type=_encoding)
-    sheet: Sequence[str] = repeated("of a workbook; by default every sheet with a column for the stem", metavar="NAME")
+    encoding: str | None = option(
+        "encoding of a CSV file that is neither UTF-8 nor GB18030: cp1252, big5 ..", type=_encoding
+    )
+    sheet: Sequence[str] = repeated(
+        "sheet of a workbook; by default every sheet with a column for the stem", metavar="NAME"
+    )
     header_row: int | None = count(
-        "of a table, 0 for none; by default the first that names a stem", least=0, metavar="N"
+        "header row of a table, 0 for none; by default the first that names a stem", minimum=0, metavar="N"
     )
     levels: Sequence[str] = option(
-        "words of difficulty from easy to hard, which become 1, 2, 3", default=(), metavar="WORD,WORD.."
+        "words for difficulty from easy to hard, which become 1, 2, 3", default=(), metavar="WORD,WORD.."
     )
-    language: str | None = option("of texts in several languages; by default the first", metavar="CODE")
+    language: str | None = option("language to import where texts have several; by default the first", metavar="CODE")
     on_error: Literal["skip", "stop"] = option(
         "stop: write nothing if there is a fault", default="skip", choices=("skip", "stop")
     )
@@ -137,7 +143,7 @@ class Import(Command, name="import"):
         from tqnet.importers.job import Settings
 
         if self.format not in ("auto", *_TABLES) and (self.map or self.separate):
-            raise ValueError(f"--map and --separate are for tables; {self.format} has fields of its own")
+            raise ValueError(f"--map and --separate are for tables; {self.format} has its own fields")
         settings = Settings(
             columns=dict(self.map),
             separators=dict(self.separate),
@@ -168,9 +174,10 @@ class Check(Command, name="check"):
 
     bank: str = argument(BANK, metavar="BANK")
     tokenizer: str | None = option(
-        "counts tokens; or a trained TQ-Net; by default that of the bank's language", metavar="NAME_OR_DIR"
+        "tokenizer, or trained TQ-Net, to count tokens with; by default that of the bank's language",
+        metavar="NAME_OR_DIR",
     )
-    unique_names: bool = switch("names of knowledge concepts are unique")
+    unique_names: bool = switch("require unique names of knowledge concepts")
     json: bool = switch("print the report as JSON")
     no_images: bool = switch("do not read images; duplicates then compare figures by path")
 
@@ -187,7 +194,7 @@ class Check(Command, name="check"):
 
 
 class _Tokenizer:
-    """Encodes texts without loading the transformers library; ``spells`` out formulas first, as a TQ-Net may."""
+    """Encodes texts without loading transformers; with ``spells``, spells out formulas first, as a TQ-Net may."""
 
     def __init__(self, tokenizer: Any, spells: bool):
         tokenizer.no_truncation()
@@ -210,7 +217,7 @@ class _Tokenizer:
 
 
 def _default_tokenizer(texts: Sequence[str]) -> Any:
-    """Return that of the texts' language; None, with a line on stderr, where its package is missing."""
+    """Return the tokenizer of the texts' language; None, with a line on stderr, if its package is missing."""
     from tqnet.modeling.pretrained import encoder_for, text_encoder_path
 
     name = encoder_for(texts)
@@ -259,19 +266,19 @@ class Merge(Command, SeedOptions, ReadingOptions, name="merge"):
     """Merge several banks into one, or select a part of one.
 
     Ids and groups of several banks become BANK/ID, unless --keep-ids. Figures of other folders are copied into
-    images/ beside FILE.
+    images/ next to FILE.
     """
 
     banks: Sequence[str] = argument(BANK, nargs="+", metavar="BANK")
     out: str = option(".jsonl or .parquet", required=True, metavar="FILE")
-    keep_ids: bool = switch("keep ids and groups as they are; refuse an id that two banks have")
+    keep_ids: bool = switch("keep ids and groups as they are; fail if two banks share an id")
     split: Sequence[str] = option("only questions of these splits", default=(), choices=_SPLITS)
     language: Sequence[str] = option("only questions in these languages", default=(), metavar="CODE")
     rename: Sequence[tuple[str, str]] = option(
         "rename a split: valid=test", default=(), exclusive="splits", type=_renamed, metavar="OLD=NEW"
     )
     fold: tuple[int, int] | None = option(
-        "draw train and test anew by group: test is the K-th of N parts", exclusive="splits", type=_fold, metavar="K/N"
+        "redraw train and test by group: test is the K-th of N parts", exclusive="splits", type=_fold, metavar="K/N"
     )
 
     def run(self) -> None:
@@ -318,7 +325,7 @@ _TOKEN = re.compile(r"\\[A-Za-z]+|\d+(?:\.\d+)?|[A-Za-z]+|\s+|.", re.DOTALL)
 _RED, _GREEN, _PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[0m"
 
 
-#: Questions that --share looks at.
+#: Number of random questions for --share.
 _SAMPLE = 1000
 
 
@@ -326,19 +333,21 @@ _SAMPLE = 1000
 class Augment(Command, SeedOptions, FaultOptions, name="augment"):
     """Show QuesCo's augmentation of questions.
 
-    Differences are marked: [-removed-]{+added+}. With --share, how many questions each strategy changes.
+    Differences are marked: [-removed-]{+added+}. --share shows how many questions each strategy changes.
     """
 
     bank: str = argument(BANK, metavar="BANK")
-    id: Sequence[str] = repeated("of a question; by default three at random", metavar="ID")
+    id: Sequence[str] = repeated("id of a question; by default three at random", metavar="ID")
     strategy: Sequence[str] = repeated(
         "swap, delete, rename, scale, operator, number, shuffle, repeat, or a group of them: text, formula, "
         "structure; by default all",
         metavar="NAME",
     )
-    probability: float | None = option("of each strategy; by default 1 with --strategy, else 0.3", type=number(0, 1))
-    draws: int = count("augmentations of each question", default=1)
-    share: bool = switch(f"print the share of questions that each strategy changes, of --id or {_SAMPLE:,} at random")
+    probability: float | None = option(
+        "probability of each strategy; by default 1 with --strategy, else 0.3", type=number(0, 1)
+    )
+    draws: int = count("number of augmentations of each question", default=1)
+    share: bool = switch(f"print the share of questions each strategy changes, among --id or {_SAMPLE:,} at random")
 
     def run(self) -> None:
         import numpy as np

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 PAIRS_MODEL = "a pair classifier, RUN/model of finetune/pairs.py"
 
-#: Characters of a cluster's first question that are shown.
+#: Number of characters shown of a cluster's first question.
 _SHOWN = 160
 
 
@@ -33,19 +33,21 @@ _SHOWN = 160
 class Duplicates(Command, LineOptions, ReadingOptions, EncodingOptions, name="duplicates"):
     """Report clusters of duplicates in a bank.
 
-    Duplicates are questions of equal figures and equal text, formulas in one form, or of near text where no word or
-    number differs that tells; or, with --pairs-model, those near by text or vector that the model calls duplicates.
+    Duplicates have equal figures, and text that is equal with normalized formulas, or near with no difference in a
+    significant word or number; with --pairs-model, questions near by text or vector that the model calls duplicates.
     """
 
     bank: str = argument(BANK, metavar="BANK")
     pairs_model: str | None = option(PAIRS_MODEL, metavar="DIR")
-    model: str | None = option("whose vectors' neighbours are judged; by default the classifier's own", metavar="DIR")
+    model: str | None = option(
+        "model whose vectors find the neighbours to judge; by default the classifier's own", metavar="DIR"
+    )
     threshold: float | None = option(
-        "share of three-word runs in near texts (0.9); with --pairs-model the least probability (0.5)",
+        "minimum share of equal three-word runs in near texts (0.9); with --pairs-model, minimum probability (0.5)",
         type=number(0, 1, above=True),
         metavar="SHARE",
     )
-    show: int = count("clusters to print", default=20, least=0)
+    show: int = count("number of clusters to print", default=20, minimum=0)
 
     def run(self) -> None:
         from tqnet.search.duplicates import find_duplicates
@@ -66,7 +68,7 @@ class Duplicates(Command, LineOptions, ReadingOptions, EncodingOptions, name="du
 
     @contextmanager
     def _judge(self, folder: str, bank: QuestionBank) -> Iterator[Judge]:
-        """Load the pair classifier; vectors are kept on the disk."""
+        """Load the pair classifier; vectors are kept on disk."""
         from tqnet.evaluation.sources import open_source
         from tqnet.modeling.pairs import PairClassifier
         from tqnet.search.duplicates import Judge
@@ -123,14 +125,16 @@ def _excerpt(cluster: Cluster, bank: QuestionBank) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Pairs(Command, FaultOptions, EncodingOptions, name="evaluate pairs"):
-    """Measure precision and recall of a pair classifier for duplicate, similar, variant and unrelated."""
+    """Measure precision and recall of a pair classifier for duplicate, similar, variant and unrelated pairs."""
 
     model: str | None = option(
         f"{PAIRS_MODEL}; by default the rule for near texts of `tqnet duplicates`", metavar="DIR"
     )
-    pairs: str = option("a, b (questions, or ids of --bank) and label; .jsonl or .csv", required=True, metavar="FILE")
-    bank: str | None = option("whose questions the pairs name by id")
-    errors: bool = switch("list the pairs that are classified wrongly")
+    pairs: str = option(
+        "a .jsonl or .csv file of a, b (questions, or ids of --bank) and label", required=True, metavar="FILE"
+    )
+    bank: str | None = option("bank of the questions that the pairs name by id")
+    errors: bool = switch("list the misclassified pairs")
     json: bool = switch("print JSON")
 
     def run(self) -> None:

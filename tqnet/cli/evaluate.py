@@ -1,4 +1,4 @@
-"""``tqnet evaluate``: similar questions, knowledge points, difficulty; one model, or a whole training's stages."""
+"""``tqnet evaluate``: similar questions, knowledge points, difficulty; one model, or all stages of a training."""
 
 from __future__ import annotations
 
@@ -43,7 +43,11 @@ _START_NAME = "start encoder"
 @dataclass(frozen=True, kw_only=True)
 class _TaskOptions(SeedOptions, LeakageOptions, ReadingOptions, EncodingOptions):
     bank: str = option("the corpus: " + BANK, required=True)
-    show: str = option("of a question: all, text, figures, or shuffled: with another's", default="all", metavar="WHAT")
+    show: str = option(
+        "part of a question that models see: all, text, figures, or shuffled (with another question's figures)",
+        default="all",
+        metavar="WHAT",
+    )
 
     def tasks(self, **tasks: Any) -> Tasks:
         from tqnet.evaluation.stages import Tasks
@@ -57,8 +61,8 @@ class _TaskOptions(SeedOptions, LeakageOptions, ReadingOptions, EncodingOptions)
     ) -> tuple[dict[str, StageResult], dict[str, Any]]:
         """Return the results of each stage, in order, and the vectors of the models.
 
-        The stage ``optional`` is left out with a line on stderr if its encoder cannot be loaded. Off-the-shelf encoders
-        read no more of a text than the trained models do, so that both are compared on the same words.
+        The stage ``optional`` is left out, with a line on stderr, if its encoder cannot be loaded. Off-the-shelf
+        encoders read no more of a text than the trained models, so that both are compared on the same words.
         """
         from tqnet.evaluation.sources import SourceError, shortest_length, source_notes, source_vectors
         from tqnet.evaluation.stages import LEXICAL
@@ -84,15 +88,15 @@ class _TaskOptions(SeedOptions, LeakageOptions, ReadingOptions, EncodingOptions)
 @dataclass(frozen=True, kw_only=True)
 class _OneModelOptions(_TaskOptions, VectorOptions):
     model: str = option(MODEL, required=True, metavar="DIR")
-    name: str = option("what the model is called in tables and pictures", default="model")
+    name: str = option("name of the model in tables and pictures", default="model")
     json: bool = switch("print JSON")
     no_baselines: bool = switch("leave out TF-IDF, BM25 and the start encoder")
     start: str | None = option(
-        "what the model is compared with; by default the encoder of the bank's language", metavar="SOURCE"
+        "encoder to compare the model with; by default that of the bank's language", metavar="SOURCE"
     )
 
     def compare(self, *lexical: str, **tasks: Any) -> dict[str, StageResult]:
-        """Measure the model beside the baselines and print the results."""
+        """Measure the model and the baselines, and print the results."""
         from tqnet.evaluation.table import render, to_dict
         from tqnet.modeling.pretrained import encoder_for
         from tqnet.questions.bank import Texts
@@ -128,7 +132,7 @@ class Similar(Command, _OneModelOptions, _SearchOptions, name="evaluate similar"
 
 @dataclass(frozen=True, kw_only=True)
 class Probe(Command, _OneModelOptions, name="evaluate probe"):
-    """Measure a linear probe for knowledge points on each level of the hierarchy."""
+    """Measure a linear probe for knowledge points at each level of the hierarchy."""
 
     def run(self) -> None:
         from tqnet.questions import KnowledgeHierarchy
@@ -153,9 +157,9 @@ def _picture(path: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement(Command, _OneModelOptions, SplitOptions, name="evaluate agreement"):
-    """Correlate similarities with a judge's, or with groups and the knowledge hierarchy."""
+    """Correlate similarities with human scores, or with groups and the knowledge hierarchy."""
 
-    pairs: str | None = option("pairs with scores, within the split; by default groups and concepts", metavar="FILE")
+    pairs: str | None = option("scored pairs within the split; by default groups and concepts are used", metavar="FILE")
     plot: str | None = option("draw similarity by rank: .svg or .png", type=_picture, metavar="FILE")
 
     def run(self) -> None:
@@ -181,7 +185,7 @@ class Stages(Command, _TaskOptions, _SearchOptions, ReportOptions, name="evaluat
 
     stages: Sequence[str] = argument(f"{STAGES}; or tfidf, bm25", nargs="+", metavar="NAME=SOURCE")
     out: str = option("folder for results.json, results.md and report.html", required=True, metavar="DIR")
-    title: str = option("of the report", default="Question vectors, stage by stage")
+    title: str = option("title of the report", default="Question vectors, stage by stage")
 
     def run(self) -> None:
         from tqnet.evaluation.report import write_report
@@ -211,9 +215,9 @@ class Stages(Command, _TaskOptions, _SearchOptions, ReportOptions, name="evaluat
 
 
 def _labelled(tasks: Tasks) -> Tasks:
-    """Leave out the tasks that the bank has no labels for, and say so; fail without any labels.
+    """Leave out the tasks that the bank has no labels for, with a line each; fail if there are no labels at all.
 
-    Difficulties, which few banks have, and ranks of pairs are left out silently.
+    Difficulty, which few banks have, and agreement are left out silently.
     """
     from tqnet.evaluation.difficulty import has_difficulties
 
@@ -233,7 +237,7 @@ def _labelled(tasks: Tasks) -> Tasks:
     return ranked if ranked.has_ranks else tasks
 
 
-#: Pairs of each kind that are drawn as maps, as in the paper.
+#: Number of pairs of each kind drawn as maps, as in the paper.
 _DRAWN = 2
 
 
@@ -242,11 +246,11 @@ class Concepts(
     Command, StageOptions, SplitOptions, SeedOptions, VectorOptions, ReportOptions, ReadingOptions, EncodingOptions,
     name="evaluate concepts",
 ):  # fmt: skip
-    """Measure how far apart near and far concepts lie, and map four pairs with the last model."""
+    """Measure how far apart near and far concepts are, and map four pairs with the last model."""
 
     bank: str = option(BANK, required=True)
-    level: int | None = count("level of the concepts; by default the deepest", least=2, metavar="N")
-    pairs: int = count("pairs of each kind", default=100, least=_DRAWN, metavar="N")
+    level: int | None = count("level of the concepts; by default the deepest", minimum=2, metavar="N")
+    pairs: int = count("number of pairs of each kind", default=100, minimum=_DRAWN, metavar="N")
 
     def run(self) -> None:
         from tqnet.evaluation.concept_pairs import concept_table, draw_concept_pairs, measure_concept_pairs, to_numbers
@@ -271,21 +275,21 @@ def _maps(vectors: np.ndarray, pairs: Sequence[ConceptPair], seed: int) -> Itera
 
     for kind in (NEAR, FAR):
         candidates = [pair for pair in pairs if pair.kind == kind]
-        for pair in sorted(candidates, key=lambda pair: -pair.questions.size)[:_DRAWN]:  # a few points are no cloud
+        for pair in sorted(candidates, key=lambda pair: -pair.questions.size)[:_DRAWN]:  # a few points are not a cloud
             first, second = pair.concepts
             yield ConceptMap(kind, (first[-1], second[-1]), tsne(vectors[pair.questions.ravel()], seed=seed))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mteb(Command, _SearchOptions, ReportOptions, ReadingOptions, EncodingOptions, name="evaluate mteb"):
-    """Measure a model on similar questions of a bank as a task of mteb, and on any of mteb's tasks by name.
+    """Evaluate a model in mteb: on the similar questions of a bank, and on mteb's own tasks by name.
 
     Needs pip install 'tqnet[mteb]'. mteb fetches its tasks over the network.
     """
 
     model: str = option(MODEL, required=True, metavar="DIR")
-    bank: str | None = option("whose similar questions are a task: " + BANK)
-    tasks: Sequence[str] = option("tasks of mteb: NFCorpus, STS12, ...", default=(), metavar="NAME")
+    bank: str | None = option("bank whose similar questions are a task: " + BANK)
+    tasks: Sequence[str] = option("mteb tasks: NFCorpus, STS12, ...", default=(), metavar="NAME")
 
     def run(self) -> None:
         if not (self.bank or self.tasks):
@@ -309,11 +313,11 @@ class Mteb(Command, _SearchOptions, ReportOptions, ReadingOptions, EncodingOptio
             except KeyError as error:
                 raise ValueError(f"--tasks: {error.args[0] if error.args else name}") from None
         result = mteb.evaluate(
-            cast(Any, encoder),  # its protocols are of another signature than its own base class
+            cast(Any, encoder),  # the signatures of its protocols and base class differ
             tasks,
             encode_kwargs={"batch_size": self.batch_size},
             cache=mteb.ResultCache(self.make_folder() / "mteb"),
-            overwrite_strategy="always",  # results of another bank may have the same name
+            overwrite_strategy="always",  # another bank's results may have the same name
             co2_tracker=False,
         )
         results = zip(result.task_results, tasks, strict=True)
@@ -323,7 +327,7 @@ class Mteb(Command, _SearchOptions, ReportOptions, ReadingOptions, EncodingOptio
 
 
 def _main_scores(result: Any, task: Any) -> dict[str, float]:
-    """Return the task's main metric by split, and by subset if there are several; for a bank also R and nDCG."""
+    """Return the task's main metric by split, and by subset if there are several; for a bank, also R and nDCG."""
     metric = task.metadata.main_score
     names = [metric]
     if metric.startswith("precision_at_"):

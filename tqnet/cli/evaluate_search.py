@@ -1,4 +1,4 @@
-"""``tqnet evaluate retrieval`` and ``evaluate ranking``: what the stages of a search in an index are worth."""
+"""``tqnet evaluate retrieval`` and ``evaluate ranking``: quality of the stages of a search in an index."""
 
 from __future__ import annotations
 
@@ -39,9 +39,12 @@ class _IndexEvaluation(SplitOptions, SimilarityOptions, LeakageOptions):
 class Retrieval(Command, _IndexEvaluation, name="evaluate retrieval"):
     """Measure R@100 and P@1/3/5 of an index: by text, by vectors, and by both."""
 
-    n: int = count("candidates to retrieve", "-n", default=100, least=5)
+    n: int = count("number of candidates to retrieve", "-n", default=100, minimum=5)
     text_weights: Sequence[float] = option(
-        "also order by the cosine + W times the text's score, whose best is 1", default=(), type=number(0), metavar="W"
+        "also order by cosine + W times the text score, scaled to a maximum of 1",
+        default=(),
+        type=number(0),
+        metavar="W",
     )
 
     def run(self) -> None:
@@ -50,7 +53,7 @@ class Retrieval(Command, _IndexEvaluation, name="evaluate retrieval"):
         index = open_index(self.index)
         bank = measure.index_bank(index.engine)
         ways = (*measure.WAYS, *measure.weighted(self.text_weights))
-        if not self.similar_level:  # else what is similar by its concept would be found by the concept's name
+        if not self.similar_level:  # with levels, the name of the concept would give the answer away
             ways += (*measure.KNOWN, *measure.weighted(self.text_weights, measure.KNOWN[-1]))
         without, similarity = self.rows_left_out(bank), self.similarity(bank)
         queries = measure.similar_queries(bank, similarity, self.one_split, without)
@@ -72,19 +75,19 @@ class Retrieval(Command, _IndexEvaluation, name="evaluate retrieval"):
 
 @dataclass(frozen=True, kw_only=True)
 class Ranking(Command, _IndexEvaluation, SeedOptions, EncodingOptions, name="evaluate ranking"):
-    """Measure P@1/3/5 of the order that rankers give to what an index retrieves."""
+    """Measure P@1/3/5 of rankers on the candidates that an index retrieves."""
 
     index: str = argument(f"{INDEX}; its questions are also the queries", metavar="INDEX")
     rankers: Sequence[tuple[str, str]] = argument(
-        "made by finetune/ranker.py; by default the features alone",
+        "models of finetune/ranker.py; by default the features alone",
         default=(),
         nargs="*",
         type=assignment("NAME=DIR"),
         metavar="NAME=DIR",
     )
-    first: int = count("candidates that rankers read, chosen by features", default=20, least=5)
-    concepts: bool = switch("queries whose concepts are known, as with --id")
-    queries: int | None = count("this many queries, at random; by default all", metavar="N")
+    first: int = count("number of candidates that rankers read, chosen by features", default=20, minimum=5)
+    concepts: bool = switch("use the concepts of queries, as tqnet search --id does")
+    queries: int | None = count("number of queries, drawn at random; by default all", metavar="N")
 
     def run(self) -> None:
         from tqnet.files import content_digest

@@ -1,4 +1,4 @@
-"""Groups of options that commands share, with what follows from them."""
+"""Groups of options shared by commands."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ STAGES = "SOURCE is a model folder, or encoder:NAME for an off-the-shelf text en
 
 @dataclass(frozen=True, kw_only=True)
 class FaultOptions(Options):
-    on_error: Literal["stop", "skip"] = option("of faulty records", default="stop", choices=("stop", "skip"))
+    on_error: Literal["stop", "skip"] = option(
+        "what to do about faulty records", default="stop", choices=("stop", "skip")
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +46,7 @@ class ReadingOptions(FaultOptions):
 class EncodingOptions(Options):
     """How a model is run; the same in every command that encodes."""
 
-    batch_size: int = count("questions encoded at a time", default=32)
+    batch_size: int = count("number of questions to encode at a time", default=32)
     device: str | None = option("cpu, cuda, ...; by default an accelerator if present", type=torch_device)
     precision: str = option("auto: bf16 where the device supports it", default="auto", choices=("auto", "fp32", "bf16"))
 
@@ -75,7 +77,7 @@ class EncodingOptions(Options):
 @dataclass(frozen=True, kw_only=True)
 class BackendOptions(EncodingOptions):
     backend: str = option(
-        "auto: an export beside the model, else PyTorch",
+        "auto: an export next to the model, else PyTorch",
         default="auto",
         choices=("auto", "torch", "openvino", "onnx"),
     )
@@ -83,9 +85,9 @@ class BackendOptions(EncodingOptions):
     def open_encoder(
         self, source: str, one_at_a_time: bool = False, dimensions: int | None = None
     ) -> QuestionEncoder | ExportedEncoder:
-        """Load a model, to be called with `settings`, or an export, which a line on stderr names (`tqnet.export`).
+        """Load a model, to be called with `settings`, or an export, named on stderr (`tqnet.export`).
 
-        ``dimensions`` is the number of coordinates of its vectors to keep, None for all.
+        ``dimensions`` is the number of vector coordinates to keep, None for all.
         """
         from tqnet.export.encoder import ExportedEncoder, open_encoder
         from tqnet.modeling.encode import cast_once, shorten
@@ -102,8 +104,8 @@ class BackendOptions(EncodingOptions):
 @dataclass(frozen=True, kw_only=True)
 class DimensionsOptions(BackendOptions):
     dimensions: int | None = count(
-        "first coordinates of a vector to keep, one of the widths that its model was trained for (matryoshka); all by "
-        "default"
+        "number of leading coordinates of each vector to keep, one of the widths that its model was trained for "
+        "(matryoshka); all by default"
     )
 
     def open_shortened(self, source: str) -> QuestionEncoder | ExportedEncoder:
@@ -118,7 +120,7 @@ class DimensionsOptions(BackendOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class SeedOptions(Options):
-    seed: int = count("random seed", default=0, least=0)
+    seed: int = count("random seed", default=0, minimum=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,9 +137,11 @@ class SplitOptions(Options):
 class SimilarityOptions(FaultOptions):
     """Which questions are similar."""
 
-    pairs: str | None = option("similar pairs; by default those of one group", exclusive="similar", metavar="FILE")
+    pairs: str | None = option(
+        "file of similar pairs; by default questions of one group are similar", exclusive="similar", metavar="FILE"
+    )
     similar_level: int | None = count(
-        "questions of one concept of this level are similar (1: coarsest)", exclusive="similar", metavar="LEVEL"
+        "questions of one concept at this level are similar (1: coarsest)", exclusive="similar", metavar="LEVEL"
     )
 
     def similarity(self, bank: QuestionBank) -> Similarity:
@@ -199,7 +203,7 @@ class VectorOptions(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class LineOptions(Options):
-    """Results as JSON, an object a line."""
+    """Results as JSON, one object per line."""
 
     out: str | None = option("write one JSON object per line", metavar="FILE")
     json: bool = switch("print one JSON object per line")
@@ -219,13 +223,13 @@ class LineOptions(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class ReportOptions(Options):
-    """Where an evaluation writes its report; ``command`` is as typed, for its head."""
+    """Where an evaluation writes its report; ``command`` is the command as typed, for its header."""
 
     out: str = option("folder for results.json, results.md and pictures", required=True, metavar="DIR")
     command: str = ""
 
     def make_folder(self) -> Path:
-        """Make the folder; called early, so that a path that cannot be written fails before anything is encoded."""
+        """Make the folder; called early, so that an unwritable path fails before anything is encoded."""
         folder = Path(self.out)
         folder.mkdir(parents=True, exist_ok=True)
         return folder
@@ -238,10 +242,10 @@ class ReportOptions(Options):
         pictures: Mapping[str, bytes] | None = None,
         shown: Sequence[Table] | None = None,
     ) -> None:
-        """Write the report and its PNG ``pictures``, and print the tables, or others for a screen.
+        """Write the report and its PNG ``pictures``, and print the tables, or those in ``shown``.
 
         Args:
-            document: For JSON.
+            document: Numbers for results.json.
             facts: How the numbers were made.
         """
         from tqnet.evaluation.table import render_tables, write_pictures, write_results
@@ -266,12 +270,12 @@ class LanguageModelOptions(Options):
 
 
 def bank_fact(bank: QuestionBank, added: str = "") -> str:
-    """Return a bank's name, size and fingerprint, for the head of a report."""
+    """Return a bank's name, size and fingerprint, for the header of a report."""
     return f"{bank.name}, {len(bank):,} questions, fingerprint {bank.fingerprint}{added}"
 
 
 def model_fact(stages: Mapping[str, str]) -> str:
-    """Return the digest of every model that is a folder, for the head of a report."""
+    """Return the digest of every model that is a folder, for the header of a report."""
     from tqnet.evaluation.sources import source_digest
 
     digests = {name: source_digest(source) for name, source in stages.items()}
@@ -279,7 +283,7 @@ def model_fact(stages: Mapping[str, str]) -> str:
 
 
 def typed_question(text: str | None, images: Sequence[str]) -> Question:
-    """Make a question of what was typed; raises FileNotFoundError for an image that does not exist."""
+    """Make a question from typed input; raise FileNotFoundError for an image that does not exist."""
     from tqnet.search.searcher import typed_question
 
     for image in images:

@@ -1,4 +1,4 @@
-"""``tqnet index``: make an index of a bank and keep it up to date."""
+"""``tqnet index``: build an index of a bank and keep it up to date."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class PlaceOptions(Options):
     explanation = "by default in files of INDEX, by LanceDB"
 
     engine: str = option("milvus: on a server", default="lance", choices=("lance", "milvus"))
-    uri: str = option("of the server, http://HOST:PORT; a token is read from MILVUS_TOKEN", default="")
-    collection: str = option("alias that the server gives the records", default="", metavar="NAME")
-    shards: int = count("parts that are written side by side", default=1)
-    replicas: int = count("copies that are searched side by side", default=1)
+    uri: str = option("URI of the server, http://HOST:PORT; a token is read from MILVUS_TOKEN", default="")
+    collection: str = option("alias of the records on the server", default="", metavar="NAME")
+    shards: int = count("number of parts written in parallel", default=1)
+    replicas: int = count("number of copies searched in parallel", default=1)
 
     @property
     def place(self) -> Place:
@@ -48,18 +48,18 @@ class PlaceOptions(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterOptions(Options):
-    heading = "encoding on a cluster of machines by Ray"
+    heading = "encoding on a cluster with Ray"
     explanation = (
-        "Run the command on one of them; it hands out shards of the bank and writes what comes back. All need tqnet, "
-        "and BANK with its figures and DIR under the same paths (shared storage). A machine that is lost loses no "
-        "shard. On machines that differ, name --precision. Tested with two nodes on one machine; not on several, nor "
-        "on GPUs."
+        "Run the command on one machine; it hands out shards of the bank and writes the results. All machines need "
+        "tqnet, and BANK with its figures and DIR under the same paths (shared storage). The shards of a lost machine "
+        "are encoded by others. If the machines differ, set --precision. Tested with two nodes on one machine; not on "
+        "several, nor on GPUs."
     )
 
     ray: str | None = option("HOST:PORT, auto for this machine's cluster, local for this machine", metavar="ADDRESS")
-    ray_workers: int | None = count("by default as many as there is room for", metavar="N")
-    ray_cpus: int = count("CPUs of each worker", default=1, metavar="N")
-    ray_gpus: int | None = count("GPUs of each worker; by default one if the cluster has any", least=0, metavar="N")
+    ray_workers: int | None = count("number of workers; by default as many as fit", metavar="N")
+    ray_cpus: int = count("CPUs per worker", default=1, metavar="N")
+    ray_gpus: int | None = count("GPUs per worker; by default one if the cluster has any", minimum=0, metavar="N")
 
     def connected(self) -> AbstractContextManager[None]:
         if not self.ray:
@@ -73,7 +73,7 @@ class ClusterOptions(Options):
         return connected(self.ray)
 
     def workers(self, manifest: Manifest, options: BackendOptions) -> Workers:
-        """Return workers that encode by ``options``, whose backend is not auto."""
+        """Return workers that encode with ``options``, whose backend is not auto."""
         from tqnet.search.cluster import Workers, has_gpus
 
         gpus = self.ray_gpus
@@ -89,8 +89,8 @@ def load_encode(manifest: Manifest, options: BackendOptions) -> Encode:
     """Return a function that encodes questions for an index, for a worker on another machine.
 
     Raises:
-        FileNotFoundError: There is no model there.
-        ValueError: Its digest is another one.
+        FileNotFoundError: There is no model at that path.
+        ValueError: The model has another digest.
     """
     from tqnet.evaluation.sources import source_digest
     from tqnet.libraries import quiet
@@ -98,20 +98,20 @@ def load_encode(manifest: Manifest, options: BackendOptions) -> Encode:
     quiet()
     model = options.open_encoder(manifest.model, dimensions=manifest.width)
     if source_digest(manifest.model) != manifest.digest:
-        raise ValueError(f"{manifest.model}: another model than where the command runs")
+        raise ValueError(f"{manifest.model}: not the same model as on the machine that runs the command")
     return partial(model.encode, **options.settings)
 
 
 @dataclass(frozen=True, kw_only=True)
 class IndexModelOptions(BackendOptions):
-    model: str | None = option("where the index's model lies now, if it has moved", metavar="DIR")
+    model: str | None = option("new folder of the index's model, if it has moved", metavar="DIR")
 
     def open_model(self, index: Index, one_at_a_time: bool = False) -> QuestionEncoder | ExportedEncoder:
-        """Load the model that made the index's vectors, the same one at ``--model``, or an export of it.
+        """Load the model that made the index's vectors, from ``--model`` if it has moved, or an export of it.
 
         Raises:
-            FileNotFoundError: It is no longer where it was.
-            IndexFolderError: It is another one.
+            FileNotFoundError: The model has moved.
+            IndexFolderError: It is a different model.
         """
         from tqnet.evaluation.sources import ENCODER, source_digest
 
@@ -125,7 +125,7 @@ class IndexModelOptions(BackendOptions):
 @dataclass(frozen=True, kw_only=True)
 class WaitOptions(Options):
     wait: float = option(
-        "for another process that writes to the index; then, or at once by default, exit code 3",
+        "maximum time to wait for another process that writes to the index, before exit code 3",
         default=0.0,
         type=number(0),
         metavar="SECONDS",
@@ -133,10 +133,10 @@ class WaitOptions(Options):
 
     @contextmanager
     def locked(self, folder: str) -> Iterator[Versions]:
-        """Lock an index against other processes; AnotherWritesError if one goes on writing to it."""
+        """Lock an index against other processes; raise AnotherWritesError if one keeps writing to it."""
         from tqnet.search.versions import Versions, writing
 
-        Versions.load(Path(folder))  # no lock beside what is not an index
+        Versions.load(Path(folder))  # leave no lock next to something that is not an index
         with writing(Path(folder), self.wait):
             yield Versions.load(Path(folder))
 
@@ -155,7 +155,7 @@ def open_index(folder: str) -> Index:
 
 
 def _absolute(source: str) -> str:
-    """Make a source mean the same from another folder."""
+    """Make a source independent of the working directory."""
     from tqnet.evaluation.sources import ENCODER
 
     folder = source.removeprefix(ENCODER)
@@ -163,7 +163,7 @@ def _absolute(source: str) -> str:
 
 
 def _processes() -> Processes:
-    """Return those of ``accelerate launch`` or torchrun."""
+    """Return the processes of ``accelerate launch`` or torchrun."""
     from tqnet.search.build import Processes
 
     if int(os.environ.get("WORLD_SIZE", 1)) < 2:
@@ -176,13 +176,13 @@ def _processes() -> Processes:
 
 @dataclass(frozen=True, kw_only=True)
 class Build(Command, PlaceOptions, DimensionsOptions, ReadingOptions, ClusterOptions, WaitOptions, name="index build"):
-    """Make an index of a bank; the verb may be left out."""
+    """Build an index of a bank; the word build may be left out."""
 
     bank: str = argument(BANK, metavar="BANK")
     model: str = option("a trained TQ-Net, or encoder:minilm", required=True, metavar="DIR")
-    out: str = option("folder of the index; a part of it is no index yet", required=True, metavar="INDEX")
-    replace: bool = switch("make another version of an existing index; it is searched when it is complete")
-    keep: int = count("earlier versions to keep for tqnet index use", default=1, metavar="N")
+    out: str = option("folder of the index, which is searched once it is complete", required=True, metavar="INDEX")
+    replace: bool = switch("make another version of an existing index, which is searched once it is complete")
+    keep: int = count("number of earlier versions to keep for tqnet index use", default=1, metavar="N")
 
     def run(self) -> None:
         from tqnet.evaluation.sources import source_digest
@@ -198,7 +198,7 @@ class Build(Command, PlaceOptions, DimensionsOptions, ReadingOptions, ClusterOpt
             digest, width = source_digest(self.model), self.dimensions or model.config.hidden_size
             manifest = Manifest(_absolute(self.model), digest, width, bank.name, **asdict(self.place))
             encode_shards = None
-            if self.ray:  # by the same backend: what auto finds on another machine may be something else
+            if self.ray:  # the same backend everywhere: auto may find another one on another machine
                 backend = model.manifest.format if isinstance(model, ExportedEncoder) else "torch"
                 options = BackendOptions(
                     batch_size=self.batch_size, device=self.device, precision=self.precision, backend=backend
@@ -228,7 +228,7 @@ class _Change(Command, IndexModelOptions, ReadingOptions, WaitOptions):
     deletes: ClassVar[bool] = False
 
     def check(self, index: Index, bank: QuestionBank) -> None:
-        """Fail if the index must not take the bank."""
+        """Raise if the bank must not be written to the index."""
 
     def run(self) -> None:
         from tqdm import tqdm
@@ -253,7 +253,7 @@ class Add(_Change, name="index add"):
 
         if known := sorted(set(bank.ids) & index.states().keys()):
             others = f"({len(known):,} such ids)"
-            raise DuplicateIdError(f"{known[0]}: is in the index already {others}; use tqnet index update")
+            raise DuplicateIdError(f"{known[0]}: already in the index {others}; use tqnet index update")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -278,7 +278,7 @@ class Delete(Command, WaitOptions, name="index delete"):
     """Remove questions."""
 
     index: str = argument("the index to change", metavar="INDEX")
-    ids: Sequence[str] = argument("of the questions", nargs="+", metavar="ID")
+    ids: Sequence[str] = argument("ids of the questions", nargs="+", metavar="ID")
 
     def run(self) -> int:
         from tqnet.search.build import remove
@@ -294,13 +294,13 @@ class Delete(Command, WaitOptions, name="index delete"):
 
 @dataclass(frozen=True, kw_only=True)
 class Precompute(Command, WaitOptions, name="index precompute"):
-    """Find the candidates of every question beforehand.
+    """Precompute the candidates of every question.
 
-    tqnet search --id and tqnet serve use them if they ask for as many (100 by default), until the index changes.
+    tqnet search --id and tqnet serve use them if they need the same number (100 by default), until the index changes.
     """
 
     index: str = argument("the index to change", metavar="INDEX")
-    n: int = count("candidates per question", "-n", default=100)
+    n: int = count("number of candidates per question", "-n", default=100)
 
     def run(self) -> None:
         from tqnet.search.precomputed import precompute
@@ -312,10 +312,10 @@ class Precompute(Command, WaitOptions, name="index precompute"):
 
 @dataclass(frozen=True, kw_only=True)
 class Export(Command, WaitOptions, name="index export"):
-    """Write an index as a folder of Parquet files, which any engine restores."""
+    """Write an index as a folder of Parquet files, which any engine can restore."""
 
     index: str = argument("the index to export", metavar="INDEX")
-    folder: str = argument("must be new", metavar="FOLDER")
+    folder: str = argument("a new folder", metavar="FOLDER")
 
     def run(self) -> None:
         folder = Path(self.folder)
@@ -323,7 +323,7 @@ class Export(Command, WaitOptions, name="index export"):
             raise FileExistsError(f"{folder}: already exists")
         work = folder.with_name(f"{folder.name}.exporting")
         with self.writable(self.index) as index:
-            shutil.rmtree(work, ignore_errors=True)  # of a run that was killed
+            shutil.rmtree(work, ignore_errors=True)  # left by a killed run
             count = index.export(work)
         work.rename(folder)
         print(f"{self.folder}: {count:,} questions")
@@ -331,10 +331,10 @@ class Export(Command, WaitOptions, name="index export"):
 
 @dataclass(frozen=True, kw_only=True)
 class Restore(Command, PlaceOptions, WaitOptions, name="index restore"):
-    """Make an index of an exported folder."""
+    """Restore an index from an exported folder."""
 
-    folder: str = argument("written by tqnet index export", metavar="FOLDER")
-    out: str = option("must hold no index", required=True, metavar="INDEX")
+    folder: str = argument("a folder written by tqnet index export", metavar="FOLDER")
+    out: str = option("a folder without an index", required=True, metavar="INDEX")
 
     def run(self) -> None:
         from tqnet.search.index import restore
@@ -347,7 +347,7 @@ class Restore(Command, PlaceOptions, WaitOptions, name="index restore"):
 class ListVersions(Command, name="index versions"):
     """List the versions of an index.
 
-    tqnet index --replace makes another one; tqnet index use switches to one of them.
+    tqnet index --replace makes another version; tqnet index use switches to one of them.
     """
 
     index: str = argument("the index", metavar="INDEX")
@@ -364,7 +364,7 @@ class ListVersions(Command, name="index versions"):
             current = "current" if name == versions.current else ""
             try:
                 index = Index(Path(self.index), name)
-            except EngineError as error:  # a damaged one, perhaps the reason to look at the list
+            except EngineError as error:  # damaged: perhaps the reason to look at the list
                 rows.append((name, current, "cannot be read", first_line(error), "", "", ""))
                 continue
             made = datetime.fromtimestamp((index.files / MANIFEST).stat().st_mtime)
@@ -377,18 +377,20 @@ class ListVersions(Command, name="index versions"):
 
 @dataclass(frozen=True, kw_only=True)
 class Use(Command, WaitOptions, name="index use"):
-    """Make a version the current one, at once: to go back to an earlier one, or forward again.
+    """Switch to another version at once: back to an earlier one, or forward again.
 
-    Searches take it from now on, and running servers follow within seconds, with its model if that is another one.
+    New searches use it, and running servers follow within seconds, with its model if that is a different one.
     """
 
     index: str = argument("the index", metavar="INDEX")
-    version: str = argument("as in tqnet index versions; previous: the one that was current before", metavar="VERSION")
+    version: str = argument(
+        "a version listed by tqnet index versions; previous: the one that was current before", metavar="VERSION"
+    )
 
     def run(self) -> None:
         from tqnet.search.index import Index
 
-        with self.locked(self.index) as versions:  # the current one may be damaged
+        with self.locked(self.index) as versions:  # the current version may be damaged
             index = Index(Path(self.index), versions.find(self.version))
             index.publish()
         print(f"{self.index}: version {index.version} is current: {index.facts['index']}, {index.facts['model']}")

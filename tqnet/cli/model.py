@@ -18,7 +18,7 @@ from tqnet.recipes import launched, recipe, recipes
 
 @dataclass(frozen=True, kw_only=True)
 class Train(Command, name="train"):
-    """Train a model by a recipe. Starts it as accelerate launch would.
+    """Train a model with a recipe. Starts it as accelerate launch would.
 
     After the recipe's name: --num-processes N (default 1; one per GPU), --cpu (use no GPU), --config FILE or NAME, such
     as small/moco, and settings: data.bank=BANK run.out=DIR. tqnet train RECIPE --help explains every setting.
@@ -74,22 +74,22 @@ class Encode(Command, DimensionsOptions, ReadingOptions, name="encode"):
 class Export(Command, SeedOptions, ReadingOptions, name="export"):
     """Write a model for OpenVINO, ONNX Runtime or torch.export.
 
-    The graphs of text, figures and fusion are written beside the weights, after their vectors were compared with
+    The graphs of text, figures and fusion are written next to the weights once their vectors have been compared with
     PyTorch's in fp32 on questions of a bank: mean cosine at least 0.999 (int8 and int8-weights: 0.99), and P@5 at most
     0.5 points lower. tqnet encode, index, search and serve use an openvino or onnx export automatically (--backend).
     """
 
     model: str = option(MODEL, required=True, metavar="DIR")
-    format: str = option("of the graphs", required=True, choices=("onnx", "openvino", "torch"))
+    format: str = option("format of the graphs", required=True, choices=("onnx", "openvino", "torch"))
     precision: str = option(
-        "int8 is calibrated on questions of the bank; int8-weights rounds the weights alone",
+        "int8 is calibrated on questions of the bank; int8-weights quantizes the weights alone",
         default="fp32",
         choices=("fp32", "bf16", "int8", "int8-weights"),
     )
     bank: str = option("questions to compare vectors on: " + BANK, required=True)
-    questions: int = count("how many of the bank's questions to compare", default=512)
-    out: str | None = option("by default MODEL/FORMAT, where it is found", metavar="DIR")
-    force: bool = switch("write it even if its vectors are too far from PyTorch's")
+    questions: int = count("number of questions to compare", default=512)
+    out: str | None = option("folder of the export; by default MODEL/FORMAT, where it is found", metavar="DIR")
+    force: bool = switch("write the export even if its vectors are too far from PyTorch's")
 
     def run(self) -> int:
         from tqnet.export.encoder import Manifest, check_made
@@ -114,14 +114,14 @@ class Export(Command, SeedOptions, ReadingOptions, name="export"):
 class Card(Command, name="card"):
     """Write a trained folder's README.md and its files for sentence-transformers.
 
-    Every training ends with this. Use it for older folders, to state a licence, or to add evaluations; a licence and
-    evaluations that tqnet's own card states are kept.
+    Every training run ends with this. Use it for older folders, to state a licence, or to add evaluations; a licence
+    and evaluations on a card written by tqnet are kept.
     """
 
     model: str = argument("a trained folder: RUN/model", metavar="DIR")
-    license: str | None = option("of the weights, as the Hugging Face Hub names it (apache-2.0)", metavar="ID")
+    license: str | None = option("licence of the weights, as the Hugging Face Hub names it (apache-2.0)", metavar="ID")
     results: Sequence[str] = option("results.json of tqnet evaluate stages or mteb, to add", default=(), metavar="FILE")
-    name: str | None = option("the model's name in --results that have several")
+    name: str | None = option("name of the model, where --results have several")
     force: bool = switch("overwrite a README.md that is not tqnet's or was changed")
 
     def run(self) -> int:

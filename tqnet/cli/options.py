@@ -7,7 +7,7 @@ A command subclasses :class:`Command` and the groups it needs; ``parse`` is the 
         "Show a bank."
 
         bank: str = argument(BANK, metavar="BANK")
-        first: int = count("how many", default=3)
+        first: int = count("number of questions", default=3)
 
         def run(self) -> None:
             print(list(self.load(self.bank))[: self.first])
@@ -27,23 +27,23 @@ from typing import Any, ClassVar, Self
 from tqnet.libraries import quiet
 
 
-def whole_number(least: int) -> Callable[[str], int]:
-    """Return an argparse type: whole numbers from ``least`` on."""
+def whole_number(minimum: int) -> Callable[[str], int]:
+    """Return an argparse type: whole numbers of at least ``minimum``."""
 
     def read(text: str) -> int:
         try:
             value = int(text)
         except ValueError:
             raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
-        if value < least:
-            raise argparse.ArgumentTypeError(f"{value} is less than {least}")
+        if value < minimum:
+            raise argparse.ArgumentTypeError(f"{value} is less than {minimum}")
         return value
 
     return read
 
 
-def number(least: float = -math.inf, most: float = math.inf, *, above: bool = False) -> Callable[[str], float]:
-    """Return an argparse type: finite numbers from ``least`` to ``most``, or, with ``above``, above ``least``."""
+def number(minimum: float = -math.inf, maximum: float = math.inf, *, above: bool = False) -> Callable[[str], float]:
+    """Return an argparse type: finite numbers from ``minimum``, excluded if ``above``, to ``maximum``."""
 
     def read(text: str) -> float:
         try:
@@ -52,9 +52,9 @@ def number(least: float = -math.inf, most: float = math.inf, *, above: bool = Fa
             value = math.nan
         if not math.isfinite(value):
             raise argparse.ArgumentTypeError(f"{text!r} is not a number")
-        if value > most or value < least or (above and value == least):
-            bounds = f"between {least:g} and {most:g}" if most < math.inf else f"{least:g} or more"
-            raise argparse.ArgumentTypeError(f"{text} is not {bounds}{f' (excluding {least:g})' if above else ''}")
+        if value > maximum or value < minimum or (above and value == minimum):
+            bounds = f"between {minimum:g} and {maximum:g}" if maximum < math.inf else f"{minimum:g} or more"
+            raise argparse.ArgumentTypeError(f"{text} is not {bounds}{f' (excluding {minimum:g})' if above else ''}")
         return value
 
     return read
@@ -73,7 +73,7 @@ def assignment(example: str) -> Callable[[str], tuple[str, str]]:
 
 
 def torch_device(name: str) -> str:
-    """Check, as an argparse type, that torch can use the device here."""
+    """Argparse type: check that torch can use a device on this machine."""
     import torch
 
     try:
@@ -88,11 +88,11 @@ def option(
 ) -> Any:
     """Make a field an option, ``--name-of-the-field`` unless ``flags`` say otherwise.
 
-    With an empty tuple as default it takes several values.
+    With an empty tuple as default, the option takes several values.
 
     Args:
-        exclusive: Of the options with the same word here, only one may be given.
-        more: Passed to ``add_argument``.
+        exclusive: Name of a group of options of which only one may be given.
+        more: Keyword arguments for ``add_argument``.
     """
     metadata = {"flags": flags, "exclusive": exclusive, "settings": {"help": help, **more}}
     return field(metadata=metadata) if required else field(default=default, metadata=metadata)
@@ -113,9 +113,9 @@ def argument(help: str, *, default: Any = MISSING, **more: Any) -> Any:
     return field(default=default, metadata={"flags": None, "settings": {"help": help, **more}})
 
 
-def count(help: str, *flags: str, least: int = 1, **more: Any) -> Any:
-    """Make a field an option that takes a whole number from ``least`` on."""
-    return option(help, *flags, type=whole_number(least), **more)
+def count(help: str, *flags: str, minimum: int = 1, **more: Any) -> Any:
+    """Make a field an option that takes a whole number of at least ``minimum``."""
+    return option(help, *flags, type=whole_number(minimum), **more)
 
 
 class Options:
@@ -127,9 +127,9 @@ class Options:
     @classmethod
     def add_arguments(cls, parser: argparse.ArgumentParser) -> None:
         """Add the class's own options, then those of its bases."""
-        left = {item.name: item for item in fields(cls) if item.metadata}  # type: ignore[arg-type]
+        remaining = {item.name: item for item in fields(cls) if item.metadata}  # type: ignore[arg-type]
         for owner in cls.__mro__:
-            items = [left.pop(name) for name in inspect.get_annotations(owner) if name in left]
+            items = [remaining.pop(name) for name in inspect.get_annotations(owner) if name in remaining]
             heading = vars(owner).get("heading")
             titled = items and heading
             target: Any = parser.add_argument_group(heading, vars(owner).get("explanation")) if titled else parser
@@ -164,10 +164,10 @@ def _add_argument(target: Any, item: Any) -> None:
 
 
 class Command(Options):
-    """Base of commands: the first paragraph of the docstring is the help, the whole of it the description.
+    """Base of commands: the first sentence of the docstring is the help, the whole docstring the description.
 
     Attributes:
-        command_name: As typed after ``tqnet``.
+        command_name: Name as typed after ``tqnet``.
         registered: All commands with a name, in the order of ``tqnet --help``.
     """
 
@@ -192,7 +192,7 @@ class Command(Options):
 
 @contextmanager
 def naming(flag: str) -> Iterator[None]:
-    """Put the option's name before the message of an OSError raised within."""
+    """Prefix the message of an OSError raised inside with the option's name."""
     try:
         yield
     except OSError as error:
@@ -215,7 +215,7 @@ def output_file(name: str) -> Path:
 
 
 def write_lines(out: Path, lines: Sequence[str]) -> None:
-    """Write the lines as a whole or not at all."""
+    """Write the lines atomically."""
     from tqnet.files import atomic
 
     with atomic(out) as temporary:

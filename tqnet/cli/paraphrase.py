@@ -1,4 +1,4 @@
-"""``tqnet score`` and ``tqnet evaluate paraphrase``: does a rewritten question still ask the same?"""
+"""``tqnet score`` and ``tqnet evaluate paraphrase``: does a rewritten question still ask the same thing?"""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class Score(Command, LineOptions, LanguageModelOptions, EncodingOptions, name="s
     texts: Sequence[str] = argument("the original and its paraphrase", nargs="*", metavar="TEXT")
     model: str = option("a trained model, or minilm, encoder:NAME", required=True, metavar="DIR")
     pairs: str | None = option("a .csv or .jsonl file: original, paraphrase and, if known, label", metavar="FILE")
-    threshold: float | None = option("a score above it is valid; by default the paper's", type=number(-1, 1))
-    no_explain: bool = switch("scores alone, as fast as encoding")
+    threshold: float | None = option("scores above this are valid; by default the paper's", type=number(-1, 1))
+    no_explain: bool = switch("print scores without explanations, as fast as encoding")
 
     def run(self) -> None:
         from tqnet.paraphrase import ParaphraseScorer
@@ -102,7 +102,7 @@ def _verdict(score: ParaphraseScore, threshold: float) -> str:
 
 
 def _table(pairs: Sequence[ParaphrasePair], scores: Sequence[ParaphraseScore], threshold: float) -> str:
-    """The explanation last, whatever its length."""
+    """Return a table of the pairs, with explanations of any length in the last column."""
     width = max(len("pair"), *(len(pair.id) for pair in pairs))
     rows = [("pair", "score", "", "label", "lost or changed" if scores[0].differences is not None else "")]
     for pair, score in zip(pairs, scores, strict=True):
@@ -120,10 +120,12 @@ def _table(pairs: Sequence[ParaphrasePair], scores: Sequence[ParaphraseScore], t
 class EvaluateParaphrase(
     Command, StageOptions, SeedOptions, ReportOptions, EncodingOptions, name="evaluate paraphrase"
 ):
-    """Measure precision, recall, F1 and separation of labelled paraphrases' scores (ParaQD)."""
+    """Measure precision, recall, F1 and separation of scores of labelled paraphrases (ParaQD)."""
 
-    pairs: Sequence[str] = option("original, paraphrase, label; maybe kind", required=True, nargs="+", metavar="FILE")
-    checked: bool = switch("also each score with a check of numbers and units, as tqnet score does")
+    pairs: Sequence[str] = option(
+        "files of original, paraphrase, label and optionally kind", required=True, nargs="+", metavar="FILE"
+    )
+    checked: bool = switch("also measure scores with the check of numbers and units, as in tqnet score")
 
     def run(self) -> None:
         from tqnet.evaluation.sources import open_source, shortest_length
@@ -155,9 +157,9 @@ class EvaluateParaphrase(
             if any(kinds.values()):
                 tables.append(kind_table(kinds, f"{name}, by kind"))
             numbers[name] = {stage: result.to_dict() for stage, result in results.items()}
-            for stage, of_stage in kinds.items():
-                if of_stage:
-                    numbers[name][stage]["kinds"] = [kind.to_dict() for kind in of_stage]
+            for stage, rows in kinds.items():
+                if rows:
+                    numbers[name][stage]["kinds"] = [kind.to_dict() for kind in rows]
             drawn = _draw(pairs, results, vectors, self.seed)
             pictures |= {f"{what}-{name}": picture for what, picture in drawn.items()}
         facts = {

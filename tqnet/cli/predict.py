@@ -30,27 +30,32 @@ if TYPE_CHECKING:
     from tqnet.prediction.knowledge import KnowledgeHead
     from tqnet.questions import QuestionBank
 
-#: Questions that are encoded and predicted before they are written.
+#: Number of questions encoded and predicted at a time, before they are written.
 _CHUNK = 1024
 
-HEADS = "a trained model with heads beside it, or a folder of heads"
+HEADS = "a trained model with heads next to it, or a folder of heads"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Predict(Command, LineOptions, ReadingOptions, EncodingOptions, name="predict"):
     """Predict knowledge points and difficulty of new questions.
 
-    For each question: the likeliest concepts of every level with calibrated probabilities, a parent never below its
-    child, and the difficulty with an interval, as far as the model's heads (finetune/heads.py) have learnt them.
+    For each question: the likeliest concepts of every level with calibrated probabilities, where a parent is at least
+    as likely as its child, and the difficulty with an interval, as far as the model has heads (finetune/heads.py) for
+    them.
     """
 
     model: str = option(HEADS, required=True, metavar="DIR")
     bank: str | None = option("the questions: " + BANK)
     text: str | None = option("a single question: a stem with LaTeX formulas")
     image: Sequence[str] = option("figures of the single question", default=(), metavar="FILE")
-    top: int = count("concepts of each level", "-k", "--top", default=3)
-    levels: Sequence[int] = option("1 the coarsest; by default all", default=(), type=whole_number(1), metavar="N")
-    coverage: float = option("share of questions whose interval holds", default=0.9, type=number(0, 1, above=True))
+    top: int = count("number of concepts per level", "-k", "--top", default=3)
+    levels: Sequence[int] = option(
+        "levels to predict, 1 the coarsest; by default all", default=(), type=whole_number(1), metavar="N"
+    )
+    coverage: float = option(
+        "share of questions whose difficulty lies in their interval", default=0.9, type=number(0, 1, above=True)
+    )
 
     def run(self) -> None:
         from tqnet.files import atomic
@@ -105,7 +110,7 @@ class Predict(Command, LineOptions, ReadingOptions, EncodingOptions, name="predi
 
 
 def _shown(record: dict[str, Any]) -> str:
-    """Return probability in per cent and path, a level beneath the other."""
+    """Return the concepts with their probabilities in per cent, level by level, and the difficulty."""
     lines = [str(record["id"])] if "id" in record else []
     for level in record.get("knowledge", ()):
         lines.append(f"level {level['level']}")
@@ -130,8 +135,8 @@ class EvaluatePredict(
 
     stages: Sequence[str] = argument(HEADS, nargs="+", metavar="NAME=DIR")
     bank: str = option("labelled questions: " + BANK, required=True)
-    coverage: float = option("of the intervals of difficulty", default=0.9, type=number(0, 0.999, above=True))
-    no_baselines: bool = switch(f"leave out {_BASELINE}, fitted to the bank's train")
+    coverage: float = option("coverage of the intervals of difficulty", default=0.9, type=number(0, 0.999, above=True))
+    no_baselines: bool = switch(f"leave out {_BASELINE}, fitted to the bank's train split")
 
     def run(self) -> None:
         import numpy as np
@@ -184,7 +189,7 @@ class EvaluatePredict(
         self.report(document, tables, facts, {"reliability": reliability_plot(knowledge)} if knowledge else {})
 
     def _rows(self, bank: QuestionBank) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows of ``--split``, int64 [n], and which are measured, bool [n]; ValueError without any."""
+        """Return the rows of ``--split``, int64 [n], and which are measured, bool [n]; ValueError if there are none."""
         import numpy as np
 
         rows = np.flatnonzero(np.asarray(bank.column("split"), dtype=object) == self.split)
@@ -204,7 +209,7 @@ def _scores(
     """Score knowledge by model and level, and difficulty by model, as far as bank and heads have them.
 
     Args:
-        models: Name -> its heads, and the vectors ``[rows, width]``.
+        models: Name -> heads of knowledge and difficulty, and vectors ``[rows, width]``.
     """
     import numpy as np
 

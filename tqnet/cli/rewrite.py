@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from tqnet.paraphrase.rewrites import RewritesFile, Rewriting
     from tqnet.paraphrase.seq2seq import Seq2Seq
 
-#: Texts that are on the disk before the next ones are rewritten.
+#: Number of texts rewritten at a time; they are written to disk before the next ones start.
 _WINDOW = 256
 
 
 def _english_texts(questions: Iterable[tuple[str, str, str | None]], where: str) -> dict[str, str]:
-    """Return the distinct English texts -> id of the first question that has it, and say how many are left out.
+    """Return distinct English text -> id of the first question with it, and say how many are left out.
 
     Args:
-        questions: Text, id and, where it is known, language of each.
-        where: Named in the ValueError if there are none.
+        questions: Text, id and, where known, language of each.
+        where: Name of the source for the ValueError if there are none.
     """
     from tqnet.paraphrase.check.text import is_english
 
@@ -54,17 +54,19 @@ def _english_texts(questions: Iterable[tuple[str, str, str | None]], where: str)
 class Rewrite(Command, SeedOptions, LanguageModelOptions, ReadingOptions, EncodingOptions, name="rewrite"):
     """Rewrite a bank's questions with models, for training a paraphrase scorer.
 
-    ParaQD's operators that are models: back-translation (f1), lossy-paraphrase (f9), reconstruction (f_b), paraphrase
-    (f_e). Several operators may share a file; the same command resumes a run that was stopped. A model of
-    pretrain/rewriter.py reconstructs, and stands in for the others.
+    ParaQD's model operators: back-translation (f1), lossy-paraphrase (f9), reconstruction (f_b), paraphrase (f_e).
+    Several operators may share a file; the same command resumes a stopped run. A model of pretrain/rewriter.py does
+    reconstruction, and can stand in for the others.
     """
 
     bank: str = argument(BANK, metavar="BANK")
     operator: str = option(
-        "of ParaQD", required=True, choices=("back-translation", "lossy-paraphrase", "reconstruction", "paraphrase")
+        "operator of ParaQD",
+        required=True,
+        choices=("back-translation", "lossy-paraphrase", "reconstruction", "paraphrase"),
     )
     model: Sequence[str] = option(
-        "of sequences, of the transformers library; for back-translation two, there and back "
+        "sequence-to-sequence model of the transformers library; for back-translation two, forward and backward "
         "(facebook/wmt19-en-de facebook/wmt19-de-en)",
         required=True,
         nargs="+",
@@ -73,10 +75,10 @@ class Rewrite(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
     out: str = option("a .jsonl file; extended if it exists", required=True, metavar="FILE")
     split: str | None = option("only questions of this split", choices=("train", "valid", "test"))
     limit: int | None = count("only the first N questions", metavar="N")
-    candidates: int = count("rewritings of a question, at most", default=4)
-    diversity: float = option("how far they keep from each other", default=0.5, type=number(0))
-    beams: int = count("of the first translation", default=5)
-    prefix: str = option('what a paraphraser expects first ("paraphrase: ")', default="", metavar="TEXT")
+    candidates: int = count("maximum number of rewritings of a question", default=4)
+    diversity: float = option("how strongly the rewritings of a question repel each other", default=0.5, type=number(0))
+    beams: int = count("number of beams of the forward translation", default=5)
+    prefix: str = option('prefix that a paraphrase model expects ("paraphrase: ")', default="", metavar="TEXT")
 
     def run(self) -> None:
         from tqnet.paraphrase.rewrites import RewritesFile
@@ -96,7 +98,7 @@ class Rewrite(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
         print(_summary(counts, len(texts), file))
 
     def _texts(self) -> list[str]:
-        """Return the distinct stems, as ``finetune/paraphrase.py`` looks them up; a line counts those too long."""
+        """Return the distinct stems, as ``finetune/paraphrase.py`` looks them up; print how many are too long."""
         from tqnet.paraphrase.problem import LONGEST, TOO_LONG
 
         bank = self.load(self.bank)
@@ -113,25 +115,25 @@ class Rewrite(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
         return texts
 
     def _models(self) -> list[Seq2Seq]:
-        """Load the models of the operator; ValueError if they are too many or too few, or of another kind."""
+        """Load the models of the operator; ValueError if their number or kind is wrong."""
         from tqnet.paraphrase.seq2seq import Seq2Seq
 
-        most = 2 if self.operator == "back-translation" else 1
-        if len(self.model) > most:
-            raise ValueError(f"--model: {self.operator} takes {most}, not {len(self.model)}")
+        needed = 2 if self.operator == "back-translation" else 1
+        if len(self.model) > needed:
+            raise ValueError(f"--model: {self.operator} takes {needed}, not {len(self.model)}")
         settings: dict[str, Any] = {"batch_size": self.batch_size, "precision": self.chosen_precision}
         models = [Seq2Seq.from_pretrained(name, self.device, **settings) for name in self.model]
-        if most == 2 and len(models) == 1 and not models[0].is_rewriter:
+        if needed == 2 and len(models) == 1 and not models[0].is_rewriter:
             raise ValueError(
-                f"--model: {self.operator} takes two models, there and back; only a model of pretrain/rewriter.py "
-                f"can stand in for both, which {self.model[0]} is not"
+                f"--model: {self.operator} takes two models, forward and backward; only a model of "
+                f"pretrain/rewriter.py can stand in for both, which {self.model[0]} is not"
             )
         if self.prefix and models[0].is_rewriter:
             raise ValueError(f"--prefix: {self.model[0]} restores questions and takes no prefix")
         return models
 
     def _fingerprint(self) -> str:
-        """Return 16 hex digits of the models and of all settings that their results depend on."""
+        """Return a hash of the models and all settings that their results depend on, as 16 hex digits."""
         from tqnet.files import content_digest
         from tqnet.questions.table import hash64
 
@@ -148,13 +150,13 @@ class Rewrite(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
         def shown(text: str) -> str:
             if not restores:
                 return self.prefix + text
-            # Depends on the seed, the operator and the text alone, so that a resumed run draws the same.
+            # Depends only on seed, operator and text, so that a resumed run draws the same.
             rng = np.random.default_rng([self.seed, hash64(f"{self.operator}\n{text}")])
             return DAMAGES[self.operator](parser(text), rng)
 
         settings = Settings(self.candidates, self.diversity, self.beams)
         if len(models) == 2:
-            return partial(back_translate, there=models[0], back=models[1], settings=settings)
+            return partial(back_translate, forward=models[0], backward=models[1], settings=settings)
         (model,) = models
         restores = model.is_rewriter or self.operator == "reconstruction"
         return partial(say_otherwise, model=model, shown=shown, settings=settings)
@@ -163,9 +165,9 @@ class Rewrite(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
 def _rewrite(
     texts: Sequence[str], rewriting: Rewriting, parser: Parser, file: RewritesFile, restores: bool
 ) -> Counter[str]:
-    """Add to the file what it lacks, and count the rewritings kept, and those dropped by what they had lost.
+    """Add missing rewritings to the file; count the kept ones, and the dropped ones by the part that they lost.
 
-    NOTE: The paper trains on whatever its models make (f1), and had its test questions labelled by hand (f_b).
+    NOTE: the paper trains on everything its models make (f1), and had its test questions labelled by hand (f_b).
     """
     from tqdm import tqdm
 
@@ -180,7 +182,7 @@ def _rewrite(
         for start in range(0, len(left), _WINDOW):
             window = left[start : start + _WINDOW]
             if is_positive or restores:
-                parser.parse(window)  # in one go; kept for what follows
+                parser.parse(window)  # in one go; the parser keeps the results
             rewritten = list(zip(window, rewriting(window), strict=True))
             if is_positive:
                 pairs = [(text, candidate) for text, candidates in rewritten for candidate in candidates]
@@ -201,7 +203,7 @@ def _summary(counts: Counter[str], texts: int, file: RewritesFile) -> str:
 
     lost = [f"{part} {counts[part]:,}" for part in Part if counts[part]]
     dropped = f", dropped for what they lost or changed: {', '.join(lost)}" if lost else ""
-    without = f" ({counts['without']:,} of them now without any)" if counts["without"] else ""
+    without = f" ({counts['without']:,} of them now without rewritings)" if counts["without"] else ""
     kept = f"{file.operator}: {counts['kept']:,} rewritings kept{dropped}"
     return f"{kept}; {texts:,} texts done{without}: {file.path}"
 
@@ -211,27 +213,28 @@ _SETS = {"training": TRAINING, "test": TEST}
 
 @dataclass(frozen=True, kw_only=True)
 class Perturb(Command, SeedOptions, LanguageModelOptions, ReadingOptions, EncodingOptions, name="perturb"):
-    """Make labelled paraphrases of questions, valid and invalid, to measure a paraphrase scorer.
+    """Make labelled paraphrases of questions, valid and invalid, to evaluate a paraphrase scorer.
 
-    From each question one text that asks the same and one that does not, by ParaQD's operators, drawn among those that
-    apply: f1 back-translation, f2 same sentence, f3 numbers to words, f4 unit expansion; f5 phrase deletion, f6 last
-    sentence deletion, f7 entity replacement, f8 number deletion, f9 lossy paraphrase, f10 unit replacement; for test
-    sets f_a active to passive, f_b reconstruction; f_c replacement of heavy words, f_d random deletion, f_e paraphrase.
+    For each question, one text that asks the same thing and one that does not, by ParaQD operators drawn among those
+    that apply: f1 back-translation, f2 same sentence, f3 numbers to words, f4 unit expansion; f5 phrase deletion, f6
+    last sentence deletion, f7 entity replacement, f8 number deletion, f9 lossy paraphrase, f10 unit replacement; for
+    test sets f_a active to passive, f_b reconstruction; f_c replacement of heavy words, f_d random deletion, f_e
+    paraphrase.
     The labels are the paper's.
     """
 
     bank: str = argument("a bank: " + BANK, metavar="QUESTIONS")
     pairs: bool = switch("QUESTIONS is a file of pairs; take their originals")
     operators: Sequence[str] = option(
-        "f3 f8 and the like; training: f1 to f10; test: f_a to f_e",
+        "symbols such as f3 f8; training: f1 to f10; test: f_a to f_e",
         default=("training",),
         nargs="+",
         choices=(*_SETS, *TRAINING, *TEST),
         metavar="NAME",
     )
-    every: bool = switch("a text by each operator that applies, not by one per label")
-    rewrites: str | None = option("rewritings of tqnet rewrite, for f1, f9, f_b and f_e", metavar="FILE")
-    encoder: str = option("finds important phrases (f5)", default="encoder:minilm", metavar="SOURCE")
+    every: bool = switch("one text per applicable operator, instead of one per label")
+    rewrites: str | None = option("file of tqnet rewrite, for f1, f9, f_b and f_e", metavar="FILE")
+    encoder: str = option("encoder that finds important phrases (f5)", default="encoder:minilm", metavar="SOURCE")
     out: str = option("a .jsonl file of pairs with labels", required=True, metavar="FILE")
 
     def run(self) -> None:
@@ -250,7 +253,7 @@ class Perturb(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
         lines, counts, without = [], Counter[str](), Counter[str]()
         reasons: dict[str, str] = {}
         for problem in problems:
-            rng = np.random.default_rng([self.seed, hash64(problem.text)])  # whatever questions stand around it
+            rng = np.random.default_rng([self.seed, hash64(problem.text)])  # independent of other questions
             made, lacking = _paraphrases(problem, operators, self.every, rng)
             without.update(lacking.keys())
             reasons = reasons or lacking
@@ -277,7 +280,7 @@ class Perturb(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
         return _english_texts(zip(bank.column("stem"), bank.ids, bank.column("language"), strict=True), self.bank)
 
     def _operators(self, problems: Sequence[Problem]) -> list[Operator]:
-        """Return the operators of ``--operators``, and say which lack their rewritings; ValueError if all do."""
+        """Return the operators of ``--operators``, and print which lack their rewritings; ValueError if all do."""
         from tqnet.paraphrase.operators import operators
         from tqnet.paraphrase.rewrites import MODEL_OPERATORS, Rewrites
         from tqnet.paraphrase.tokens import WordWeights, replace_heavy_words
@@ -296,14 +299,14 @@ class Perturb(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
         known = operators(symbols, given)
         available = {operator.symbol for operator in known}
         if lacking := [symbol for symbol in symbols if symbol not in available]:
-            source = f"{self.rewrites} has none of them" if self.rewrites else "--rewrites: not given"
+            source = f"{self.rewrites} has no rewritings by them" if self.rewrites else "--rewrites: not given"
             print(f"left out: {', '.join(lacking)}; {source}")
         if not known:
-            raise ValueError("--operators: none is left")
+            raise ValueError("--operators: no operator is left")
         return known
 
     def _phrase_deletion(self, problems: Sequence[Problem]) -> Rewriter:
-        """Return f5, with all questions' phrases encoded at once."""
+        """Return f5, with the phrases of all questions encoded in advance."""
         from tqnet.evaluation.sources import open_source
         from tqnet.paraphrase.negatives import NO_PHRASES, without_important_phrases
         from tqnet.paraphrase.rewrites import LookUp
@@ -320,7 +323,7 @@ class Perturb(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
 def _paraphrases(
     problem: Problem, operators: Sequence[Operator], every: bool, rng: np.random.Generator
 ) -> tuple[list[tuple[Operator, str]], dict[str, str]]:
-    """Return operators with their texts, one per label or per operator; and what is lacking -> why."""
+    """Return operators with their texts, one per label or per operator, and missing text -> reason."""
     from tqnet.paraphrase.operators import first_that_applies, select
     from tqnet.paraphrase.problem import NotApplicable
 

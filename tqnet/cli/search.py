@@ -26,26 +26,27 @@ if TYPE_CHECKING:
     from tqnet.search.rerank import Curriculum, Rerank
     from tqnet.search.searcher import Answer, Query, Searcher
 
-#: In place of a ranker's folder: the order that rankers start from, and that of retrieval.
+#: Values of --ranker other than a folder: the order that rankers start from, and that of retrieval.
 BY_FEATURES, BY_RETRIEVAL = "features", "none"
 
-#: Ids of questions like a result that are listed.
+#: Maximum number of ids listed of the questions folded into a result.
 _LISTED = 10
 
-#: Characters of a question that are shown.
+#: Maximum number of characters shown of a question.
 _SHOWN = 240
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearcherOptions(IndexModelOptions):
     merging: str = option(
-        "of what text and vectors find: by the score of both; FSE's: what both found, then half of the rest from each",
+        "how to merge results of text and vectors: by the score of both, or FSE's halves: results of both first, then "
+        "half of the rest from each",
         default="score",
         choices=("score", "halves"),
     )
 
     floor: float | None = option(
-        "leave out results that are no more alike: 0 is what unrelated texts find, 1 the same question; by default 0",
+        "leave out results of this likeness or less: 0 for unrelated texts, 1 for the same question; by default 0",
         type=number(),
         metavar="LIKENESS",
     )
@@ -70,13 +71,13 @@ class RankOptions(EncodingOptions):
     heading = "ranking"
 
     ranker: str = option(
-        f"orders the candidates: a model of finetune/ranker.py; {BY_FEATURES!r}: vectors, words, formulas "
-        f"and concepts, without a model; {BY_RETRIEVAL!r}: keeps the order of retrieval",
+        f"how to order candidates: by a model of finetune/ranker.py; {BY_FEATURES!r}: by vectors, words, formulas "
+        f"and concepts, without a model; {BY_RETRIEVAL!r}: in the order of retrieval",
         default=BY_FEATURES,
         metavar="DIR",
     )
-    rank_first: int = count("how many the model reads, chosen by features", default=20, metavar="N")
-    deadline: float | None = option("past it the ranker is not waited for", type=number(0), metavar="SECONDS")
+    rank_first: int = count("number of candidates that the model reads, chosen by features", default=20, metavar="N")
+    deadline: float | None = option("maximum time to wait for the ranker", type=number(0), metavar="SECONDS")
 
     def rank(self, index: Index) -> Rank | None:
         """Make the ranking stage of searches in ``index``; None with ``--ranker none``."""
@@ -99,8 +100,8 @@ def load_ranker(folder: str, index: Index, device: str | None) -> CrossEncoder:
     """Load a model of finetune/ranker.py for searches in ``index``.
 
     Raises:
-        FileNotFoundError: ``folder`` has none.
-        ValueError: It was trained with vectors of another model.
+        FileNotFoundError: ``folder`` holds no ranker.
+        ValueError: The ranker was trained with vectors of another model.
     """
     from tqnet.search.ranker import CrossEncoder
 
@@ -117,8 +118,8 @@ def load_ranker(folder: str, index: Index, device: str | None) -> CrossEncoder:
 class PairsModelOptions(EncodingOptions):
     heading = "re-ranking"
 
-    pairs_model: str | None = option("model of finetune/pairs.py, which finds the kinds of --prefer", metavar="DIR")
-    curriculum: str | None = option("YAML: semesters, each with its concepts, all in order", metavar="FILE")
+    pairs_model: str | None = option("model of finetune/pairs.py that predicts the kinds of --prefer", metavar="DIR")
+    curriculum: str | None = option("YAML file of semesters and their concepts, both in order", metavar="FILE")
 
     def classifier(self) -> Classify | None:
         if not self.pairs_model:
@@ -133,7 +134,7 @@ class PairsModelOptions(EncodingOptions):
         return Curriculum.load(Path(self.curriculum)) if self.curriculum else None
 
 
-#: Option of re-ranking -> the one that it needs.
+#: Option of re-ranking -> the option that it needs.
 _NEEDS = {
     "difficulty": "student",
     "tolerance": "student",
@@ -148,17 +149,22 @@ class RerankOptions(PairsModelOptions):
     heading = "re-ranking for a student"
 
     student: str | None = option("strong: as hard or harder; weak: as hard or easier", choices=("strong", "weak"))
-    difficulty: float | None = option("of a typed query", type=number(), metavar="D")
-    tolerance: float | None = option("difficulties this near are equal; by default 0", type=number(0), metavar="D")
-    stage: str | None = option(
-        "nothing beyond the current section; beyond the semester", choices=("practice", "review")
+    difficulty: float | None = option("difficulty of a typed query", type=number(), metavar="D")
+    tolerance: float | None = option(
+        "difficulties that differ by at most this are equal; by default 0", type=number(0), metavar="D"
     )
-    section: str | None = option("the current one; by default the query's latest", metavar="CONCEPT")
-    prefer: str | None = option("which comes first; duplicates are left out", choices=("variant", "similar"))
-    diversity: float = option("0 to 1: put repetitions back", default=0.0, type=number(0, 1), metavar="SHARE")
+    stage: str | None = option(
+        "practice: nothing beyond the current section; review: nothing beyond the semester",
+        choices=("practice", "review"),
+    )
+    section: str | None = option("current section; by default the query's latest", metavar="CONCEPT")
+    prefer: str | None = option("kind to list first; duplicates are left out", choices=("variant", "similar"))
+    diversity: float = option(
+        "how far to move repetitions down, from 0 to 1", default=0.0, type=number(0, 1), metavar="SHARE"
+    )
 
     def rerank(self) -> Rerank | None:
-        """Make the re-ranking stage; None without its options, ValueError if one needs another."""
+        """Make the re-ranking stage; None without its options, ValueError if an option lacks one that it needs."""
         for name, needed in _NEEDS.items():
             if getattr(self, name) is not None and getattr(self, needed) is None:
                 raise ValueError(f"--{name.replace('_', '-')}: needs --{needed}")
@@ -186,14 +192,14 @@ class Search(Command, SearcherOptions, RankOptions, RerankOptions, name="search"
     """
 
     index: str = argument(INDEX, metavar="INDEX")
-    text: str | None = option("of the query: a stem with LaTeX formulas")
+    text: str | None = option("text of the query: a stem with LaTeX formulas")
     image: Sequence[str] = option("figures of the query", default=(), metavar="FILE")
     id: str | None = option("the query is this question of the index", metavar="ID")
     queries: str | None = option("a bank whose questions are the queries", metavar="BANK")
-    k: int = count("how many results to show", "-k", default=5)
-    candidates: int = count("how many candidates to retrieve", default=100)
+    k: int = count("number of results to show", "-k", default=5)
+    candidates: int = count("number of candidates to retrieve", default=100)
     filter: Sequence[str] = option(
-        "'difficulty<=3', 'type=choice|blank', 'concept=Algebra/Equations'; several must all hold. Fields: id, "
+        "'difficulty<=3', 'type=choice|blank', 'concept=Algebra/Equations'; all conditions must hold. Fields: id, "
         "concept, difficulty, type, language, source, figures",
         default=(),
         nargs="+",
@@ -202,12 +208,13 @@ class Search(Command, SearcherOptions, RankOptions, RerankOptions, name="search"
     )
     by: str = option("what finds candidates", default="both", choices=("text", "vector", "both"))
     duplicates: str = option(
-        "questions that repeat the query: listed first, left out, or nothing else, whatever the filters",
+        "what to do with questions that repeat the query: list them first, leave them out, or list nothing else, "
+        "regardless of filters",
         default="show",
         choices=("show", "hide", "only"),
     )
-    exact_spelling: bool = switch("search for --text as typed: correct no misspelt words")
-    unfolded: bool = switch("list questions one by one that differ in numbers or figures alone, or share their story")
+    exact_spelling: bool = switch("search for --text as typed, without correcting misspelt words")
+    unfolded: bool = switch("do not fold questions that differ only in numbers or figures, or share their story")
     json: bool = switch("print one JSON object per line and query")
 
     def run(self) -> None:
@@ -290,7 +297,7 @@ def _text(answer: Answer, named: bool) -> str:
 
 
 def _excerpt(question: Question) -> str:
-    """Return text and number of figures in a line or two."""
+    """Return the text and the number of figures, in one or two lines."""
     from tqnet.text.sentences import excerpt
 
     figures = f"[{len(question.images)} figure{'s' * (len(question.images) > 1)}] " if question.images else ""

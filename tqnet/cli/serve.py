@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from tqnet.search.index import Index
     from tqnet.search.searcher import OpenSearcher, Searcher
 
-#: Environment variable of the key if no file is named.
+#: Environment variable with the key, used if no file is given.
 _KEY = "TQNET_API_KEY"
 
-#: Seconds that running requests get when the server stops.
+#: Seconds that running requests have to finish when the server stops.
 _GRACE = 25
 
 
@@ -31,32 +31,34 @@ class Serve(Command, SearcherOptions, RankOptions, PairsModelOptions, name="serv
 
     The page is at /, the API is described at /docs. Listens on this machine only, unless --host says otherwise. When
     another version of the index becomes the current one (tqnet index BANK --replace, tqnet index use), the server
-    follows within seconds and without a pause; its model is loaded beside the old one.
+    follows within seconds, without downtime; both models are in memory for a moment.
     """
 
     index: str = argument(INDEX, metavar="INDEX")
     host: str = option("address to listen on", default="127.0.0.1")
-    port: int = count("0: any that is free", default=8000, least=0)
-    api_key_file: str | None = option(f"whose one line is the key; by default ${_KEY}, if set", metavar="FILE")
-    write_key_file: str | None = option("whose one line is the key to write, good for reading too", metavar="FILE")
-    pairs: str | None = option("keep what users say of pairs of query and result in FILE.jsonl", metavar="FILE")
-    writable: bool = switch("let who has the key to write add, replace and delete questions")
+    port: int = count("port to listen on; 0: any free one", default=8000, minimum=0)
+    api_key_file: str | None = option(f"file with the key in one line; by default ${_KEY}, if set", metavar="FILE")
+    write_key_file: str | None = option(
+        "file with the key for writing in one line; the key also allows reading", metavar="FILE"
+    )
+    pairs: str | None = option("file for users' judgements of (query, result) pairs, FILE.jsonl", metavar="FILE")
+    writable: bool = switch("allow holders of the key for writing to add, replace and delete questions")
     cors: Sequence[str] = option(
-        "pages elsewhere that may use the API from a browser, such as https://school.example",
+        "other sites whose pages may use the API from a browser, such as https://school.example",
         default=(),
         nargs="+",
         metavar="ORIGIN",
     )
-    without_key: bool = switch("let everyone search who can reach --host")
-    queue: int = count("searches that wait or run at a time", default=64)
-    per_client: int = count("requests of one address at a time; 0 for no limit", default=32, least=0)
+    without_key: bool = switch("let everyone who can reach --host search")
+    queue: int = count("maximum number of searches waiting or running", default=64)
+    per_client: int = count("maximum number of concurrent requests per address; 0 for no limit", default=32, minimum=0)
     proxy: Sequence[str] = option(
-        "addresses of proxies, whose X-Forwarded-For names the client", default=(), nargs="+", metavar="ADDRESS"
+        "addresses of trusted proxies, whose X-Forwarded-For names the client", default=(), nargs="+", metavar="ADDRESS"
     )
-    log_queries: bool = switch("log what is searched for, too")
-    no_log: bool = switch("log no requests; otherwise a line of JSON each, on standard error")
-    max_upload_mb: int = count("size limit of a request", default=10)
-    max_pixels: int = count("size limit of a figure", default=20_000_000)
+    log_queries: bool = switch("also log queries")
+    no_log: bool = switch("do not log requests, by default one line of JSON each on standard error")
+    max_upload_mb: int = count("maximum size of a request in MiB", default=10)
+    max_pixels: int = count("maximum size of a figure in pixels", default=20_000_000)
 
     def run(self) -> None:
         import python_multipart  # noqa: F401 - without it, the first form with figures would fail
@@ -71,7 +73,7 @@ class Serve(Command, SearcherOptions, RankOptions, PairsModelOptions, name="serv
         local = self.host in ("localhost", "127.0.0.1", "::1")
         if not local and key is None and not self.without_key:
             raise ValueError(
-                f"--host {self.host}: others could search the index; give --api-key-file FILE or ${_KEY}, or say "
+                f"--host {self.host}: others could search the index; set --api-key-file FILE or ${_KEY}, or pass "
                 "--without-key"
             )
         settings = Settings(
@@ -81,7 +83,7 @@ class Serve(Command, SearcherOptions, RankOptions, PairsModelOptions, name="serv
             floor=self.chosen_floor,
             writable=self.writable,
             origins=tuple(self.cors),
-            # With a key, a page elsewhere gains nothing by a name that points here, and a proxy may send its own.
+            # With a key, DNS rebinding gains nothing, and a proxy may send its own host name.
             hosts=("localhost", "127.0.0.1", "[::1]", self.host) if local and key is None else ("*",),
             batch_size=self.batch_size,
             queue=self.queue,
@@ -111,7 +113,7 @@ class Serve(Command, SearcherOptions, RankOptions, PairsModelOptions, name="serv
             uvicorn.Server(config).run(sockets=[listening])
 
     def open_searcher(self) -> OpenSearcher:
-        """Return what makes the searcher of an index and its model; ``--model`` is that of the version at the start."""
+        """Return a function that opens the searcher of an index; ``--model`` applies to the version at the start."""
         from tqnet.search.versions import Versions
 
         started = Versions.load(Path(self.index)).current
@@ -131,17 +133,17 @@ def _key_of_environment() -> str | None:
 def _key_of(file: str, option: str) -> str:
     if key := Path(file).read_text(encoding="utf-8").strip():
         return _checked(key, f"{option} {file}")
-    raise ValueError(f"{option} {file}: is empty")
+    raise ValueError(f"{option} {file}: empty")
 
 
 def _checked(key: str, place: str) -> str:
-    if not key.isascii():  # a header has no other letters in every browser
-        raise ValueError(f"{place}: a key has only ASCII letters, digits and signs")
+    if not key.isascii():  # browsers do not agree on other characters in headers
+        raise ValueError(f"{place}: a key may have only ASCII letters, digits and punctuation")
     return key
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """Open the socket, so that a port in use fails before the model is read, and a chosen one is known."""
+    """Open the socket early, so that a port in use fails before the model is loaded, and port 0 is resolved."""
     try:
         return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:

@@ -36,7 +36,7 @@ SOLVER = "a folder made by finetune/solver.py"
 
 @dataclass(frozen=True, kw_only=True)
 class _SolvingOptions(EncodingOptions):
-    beams: int = count("hypotheses per problem", default=3)
+    beams: int = count("number of hypotheses per problem", default=3)
 
     def load_solver(self, folder: str) -> WordProblemSolver:
         from tqnet.solver.model import load_solver
@@ -45,7 +45,7 @@ class _SolvingOptions(EncodingOptions):
 
     @property
     def solving_precision(self) -> str:
-        """That of the device where the solver lies."""
+        """Precision for the solver's device."""
         from tqnet.libraries import precision
 
         return precision(self.precision, self.chosen_device)
@@ -59,10 +59,10 @@ class _SolvingOptions(EncodingOptions):
 class Solve(Command, LineOptions, _SolvingOptions, name="solve"):
     """Find the equation of a word problem, its tree and its value, with a model of finetune/solver.py.
 
-    n1 is the first number of the text. A problem without a number, or whose equation has no value, says so.
+    n1 is the first number of the text. Problems without a number, or whose equation has no value, are reported.
     """
 
-    text: str | None = argument("its text", default=None, nargs="?", metavar="PROBLEM")
+    text: str | None = argument("text of the problem", default=None, nargs="?", metavar="PROBLEM")
     model: str = option(SOLVER, required=True, metavar="DIR")
     bank: str | None = option("solve all questions of a bank: " + BANK, metavar="BANK")
 
@@ -122,14 +122,16 @@ def _explained(solution: Solution) -> str:
 class Prototypes(Command, ReadingOptions, name="prototypes"):
     """Group word problems by their equations.
 
-    Writes a bank whose groups are the prototypes of its questions' field 'equation' (n1 * n2, whatever the numbers),
-    for tqnet evaluate similar and finetune/similar.py. Lists the equations that cannot be read; such a question has no
+    Writes a bank whose groups are the prototypes of the questions' field 'equation' (n1 * n2, whatever the numbers),
+    for tqnet evaluate similar and finetune/similar.py. Lists equations that cannot be parsed; such questions have no
     group.
     """
 
     bank: str = argument(BANK, metavar="BANK")
     out: str = option(".jsonl or .parquet", required=True, metavar="FILE")
-    min_count: int = count("a number in this many equations whose texts lack it is a constant", default=5)
+    min_count: int = count(
+        "minimum number of equations with a number that is not in their texts, for it to be a constant", default=5
+    )
 
     def run(self) -> None:
         from tqnet.questions import QuestionBank
@@ -154,7 +156,7 @@ class Prototypes(Command, ReadingOptions, name="prototypes"):
         )
 
 
-#: Problems that a map shows at most.
+#: Maximum number of problems on a map.
 _DRAWN = 1000
 
 
@@ -163,11 +165,11 @@ class EvaluateSolver(
     Command, SplitOptions, SeedOptions, StageOptions, ReportOptions, _SolvingOptions, ReadingOptions,
     name="evaluate solver",
 ):  # fmt: skip
-    """Measure answers and equations of word problems, and how their representations lie (mwp-cl).
+    """Measure answers and equations of word problems, and the geometry of their representations (mwp-cl).
 
-    Solves the problems of a split whose field 'equation' is known and compares answers and equations, also by the size
-    of the tree. Pictures: correct equations by distance to the centre of the prototype, similarity by layer, and a
-    t-SNE map by prototype.
+    Solves the problems of a split that have a field 'equation' and compares answers and equations, also by tree size.
+    Pictures: correct equations by distance to the centre of the prototype, similarity by layer, and a t-SNE map by
+    prototype.
     """
 
     stages: Sequence[str] = argument(SOLVER, nargs="+", metavar="NAME=DIR")
@@ -179,8 +181,8 @@ class EvaluateSolver(
 
         stages = self.sources()
         solvers = {name: self.load_solver(folder) for name, folder in stages.items()}
-        whole = self.load(self.bank)
-        bank, duplicates = _split(whole, self.split)
+        corpus = self.load(self.bank)
+        bank, duplicates = _split(corpus, self.split)
         problems, faults = gold_problems(bank)
         if not problems:
             raise ValueError(f"{self.bank}: split {self.split!r} has no problem with an equation that can be read")
@@ -196,7 +198,7 @@ class EvaluateSolver(
         tables = _tables(problems, duplicates[[problem.place for problem in problems]], faults, scores, analyses)
         by_text, by_id = (example_table(problems, solutions, scores, shows_text) for shows_text in (True, False))
         facts = {
-            "bank": bank_fact(whole, f"; split {self.split}"),
+            "bank": bank_fact(corpus, f"; split {self.split}"),
             "models": model_fact(stages),
             "precision": f"{self.solving_precision}, {self.beams} beams",
         }
@@ -210,19 +212,19 @@ class EvaluateSolver(
         )
 
 
-def _split(whole: QuestionBank, split: str) -> tuple[QuestionBank, BoolArray]:
-    """Return the questions of a split, and which of them have a duplicate in train."""
+def _split(bank: QuestionBank, split: str) -> tuple[QuestionBank, BoolArray]:
+    """Return the questions of a split, and a mask of those that have a duplicate in train."""
     import numpy as np
 
     from tqnet.questions import find_contamination
 
-    splits = whole.column("split")
+    splits = bank.column("split")
     rows = np.array([row for row, name in enumerate(splits) if split in ("all", name)], dtype=np.int64)
     if not len(rows):
-        raise ValueError(f"--split: {whole.name} has no question of split {split!r}")
+        raise ValueError(f"--split: {bank.name} has no question of split {split!r}")
     comparable = "train" in splits and {"valid", "test"} & set(splits)
-    duplicates = find_contamination(whole).doubles if comparable else ()
-    return whole.select(rows), np.isin(rows, [double.row for double in duplicates])
+    duplicates = find_contamination(bank).doubles if comparable else ()
+    return bank.select(rows), np.isin(rows, [double.row for double in duplicates])
 
 
 def _tables(

@@ -1,4 +1,4 @@
-"""ParaQD (Gupta et al. 2022): does a rewritten question still ask the same, and what did it lose?"""
+"""ParaQD (Gupta et al. 2022): does a rewritten question still ask the same thing, and what did it lose?"""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Change", "Difference", "ParaphraseScore", "ParaphraseScorer", "Part", "readable"]
 
-#: What ParaQD takes an operator's results for: texts that ask the same, or that do not.
+#: How ParaQD labels an operator's results: texts that ask the same thing, or texts that do not.
 Label = Literal["positive", "negative"]
-#: ParaQD's operators by symbol, those of training (Section 3) and of test sets (Section 4.2).
+#: ParaQD's operators by symbol: those for training (Section 3) and those for test sets (Section 4.2).
 TRAINING: dict[str, Label] = {f"f{at}": "positive" if at < 5 else "negative" for at in range(1, 11)}
 TEST: dict[str, Label] = {f"f_{at}": "positive" if at in "ab" else "negative" for at in "abcde"}
 
 
-def __getattr__(name: str) -> Any:  # so that the operators' symbols cost the command line nothing
+def __getattr__(name: str) -> Any:  # lazy, so that the command line can import the symbols cheaply
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    room = "scorer" if name.startswith("Paraphrase") else "check"
-    return getattr(importlib.import_module(f"tqnet.paraphrase.{room}"), name)
+    module = "scorer" if name.startswith("Paraphrase") else "check"
+    return getattr(importlib.import_module(f"tqnet.paraphrase.{module}"), name)

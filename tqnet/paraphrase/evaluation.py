@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tqnet.paraphrase.scorer import TextVectors
 
 
-#: Of a pair that is called valid, the score is above this one: the paper's tau.
+#: A pair is called valid if its score is above this: the paper's tau.
 THRESHOLD = 0.5
 
 #: In the order of the paper's tables.
@@ -33,11 +33,11 @@ METRICS = (
 
 @dataclass(frozen=True, eq=False)
 class ParaphraseMetrics:
-    """Scores ``[n]`` of labelled pairs, and all that is made of them.
+    """Scores ``[n]`` of labelled pairs, and the metrics computed from them.
 
     Attributes:
-        valid: bool ``[n]``, what the annotators said.
-        groups: ``[n]``, pairs of one original have one, for the bootstrap.
+        valid: bool ``[n]``, the annotators' labels.
+        groups: ``[n]``, the same number for all pairs of one original, for the bootstrap.
     """
 
     valid: BoolArray
@@ -49,7 +49,7 @@ class ParaphraseMetrics:
     def of(
         cls, labels: Sequence[int], scores: FloatArray, originals: Sequence[str], threshold: float = THRESHOLD
     ) -> ParaphraseMetrics:
-        """Raise ValueError without a pair of each label."""
+        """Raise ValueError unless there is at least one pair of each label."""
         if set(labels) != {0, 1}:
             raise ValueError("valid and invalid pairs are needed, at least one of each")
         groups = np.unique(np.asarray(originals), return_inverse=True)[1].astype(np.int64)
@@ -64,7 +64,7 @@ class ParaphraseMetrics:
 
     @property
     def confusion(self) -> IntArray:
-        """int64 ``[2, 2]``: how many invalid (row 0) and valid pairs were called invalid (column 0) and valid."""
+        """Number of invalid (row 0) and valid pairs that were called invalid (column 0) and valid, int64 ``[2, 2]``."""
         return self._sums[:, :4].sum(0).astype(np.int64).reshape(2, 2)
 
     @cached_property
@@ -74,9 +74,10 @@ class ParaphraseMetrics:
 
     @cached_property
     def draws(self) -> dict[str, FloatArray]:
-        """Each metric by a bootstrap of the originals with all their pairs; of equal groups and labels, equal draws.
+        """Bootstrap draws of each metric, resampling originals with all their pairs.
 
-        Draws without a pair of one label, which has no mean score, are left out.
+        Equal groups and labels give equal draws. Draws without pairs of one label, which have no mean score for it, are
+        left out.
         """
         sums = resampled_sums(self._sums, self.groups)
         both = (sums[:, :2].sum(1) > 0) & (sums[:, 2:4].sum(1) > 0)
@@ -95,14 +96,14 @@ class ParaphraseMetrics:
             **self.values,
             "intervals": {name: interval.to_json() for name, interval in self.intervals.items()},
             "confusion": {
-                of: dict(zip(("called_invalid", "called_valid"), row, strict=True))
-                for of, row in zip(("invalid", "valid"), self.confusion.tolist(), strict=True)
+                label: dict(zip(("called_invalid", "called_valid"), row, strict=True))
+                for label, row in zip(("invalid", "valid"), self.confusion.tolist(), strict=True)
             },
         }
 
 
 def metrics_of_sums(sums: FloatArray) -> dict[str, FloatArray]:
-    r"""Return METRICS of counts and sums of scores.
+    r"""Return METRICS, computed from counts and sums of scores.
 
     With precision :math:`P_c`, recall :math:`R_c` and share :math:`w_c` of each class c, valid and invalid::
 
@@ -112,8 +113,8 @@ def metrics_of_sums(sums: FloatArray) -> dict[str, FloatArray]:
         mu_l = E[score | label l]       separation = mu_valid - mu_invalid
 
     NOTE: the paper does not say which F1 it reports; its tables have the harmonic mean of averaged precision and
-    recall, so that is ``macro_f1`` and ``weighted_f1`` here. scikit-learn's, the average of the classes' F1, are the
-    means. Where nothing is called a class, its precision is 0, as in the paper's row of SAWP.
+    recall, so that is ``macro_f1`` and ``weighted_f1`` here. scikit-learn's averages of the classes' F1 are the two
+    means. The precision of a class that is never predicted is 0, as in the paper's row for SAWP.
 
     Shape:
         - sums: ``[..., 6]``: invalid called invalid, invalid called valid, valid called invalid, valid called valid,
@@ -138,8 +139,8 @@ def metrics_of_sums(sums: FloatArray) -> dict[str, FloatArray]:
 def scored_pairs(
     pairs: Sequence[ParaphrasePair], vectors: TextVectors, otherwise: BoolArray | None = None
 ) -> ParaphraseMetrics:
-    """Score labelled pairs by the cosines of their vectors; those marked in ``otherwise``, bool ``[pairs]``, have -1
-    whatever their vectors (:func:`tqnet.paraphrase.check.compare.asks_otherwise`).
+    """Score labelled pairs by the cosines of their vectors; those marked in ``otherwise``, bool ``[pairs]``, get -1
+    regardless (:func:`tqnet.paraphrase.check.compare.asks_otherwise`).
     """
     scores = vectors.cosines([(pair.original, pair.paraphrase) for pair in pairs])
     if otherwise is not None:
@@ -150,7 +151,7 @@ def scored_pairs(
 def paraphrase_table(results: Mapping[str, ParaphraseMetrics], title: str = "") -> Table:
     """Show the columns of ParaQD's Table 1, the usual means of F1, and the confusion; intervals of F1 and separation.
 
-    The last row is of a scorer that calls every pair valid.
+    The last row is a baseline that calls every pair valid.
     """
     first = next(iter(results.values()))
     every = ParaphraseMetrics(first.valid, np.full(len(first.valid), np.inf), first.groups, first.threshold)
@@ -168,8 +169,8 @@ def paraphrase_table(results: Mapping[str, ParaphraseMetrics], title: str = "") 
     )
     note = (
         f"Of {len(first.valid):,} pairs of {len(np.unique(first.groups)):,} questions, {first.valid.sum():,} are "
-        f"valid; those with a score above {first.threshold:g} are called so. F1 is the harmonic mean of the averaged "
-        "precision and recall, as in the paper; beside it stand the averages of the classes' own F1. µs = µ+ - µ-, the "
+        f"valid; pairs with a score above {first.threshold:g} are called valid. F1 is the harmonic mean of averaged "
+        "precision and recall, as in the paper; next to it are the averages of the classes' F1. µs = µ+ - µ-, the "
         "mean scores of valid and of invalid pairs. 95 % intervals in brackets, pairs of one question drawn together."
     )
     return Table(title, header, tuple(rows), (note,))
@@ -188,7 +189,7 @@ def _cells(confusion: IntArray) -> tuple[str, str]:
 
 
 def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
-    """Divide; 0 where nothing stands below."""
+    """Divide; 0 where the denominator is 0."""
     return above / np.where(below > 0, below, 1.0)
 
 
@@ -198,10 +199,10 @@ def _harmonic(a: FloatArray, b: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class KindScores:
-    """Scores of the pairs of one kind, what was done to them (ParaQD, Section 5.3), and label.
+    """Scores of the pairs of one label and one kind, that is, what was done to them (ParaQD, Section 5.3).
 
-    ``right`` is the share of them whose score is on the side of the label: above the threshold if they ask the same,
-    else not above it.
+    ``right`` is the share of pairs whose score is on the right side of the threshold: above it if they ask the same
+    thing, else not above it.
     """
 
     kind: str
@@ -218,19 +219,19 @@ class KindScores:
 def kind_scores(
     pairs: Sequence[ParaphrasePair], scores: np.ndarray, threshold: float = THRESHOLD
 ) -> tuple[KindScores, ...]:
-    """Average the scores ``[n]`` of each kind and label, as they come; pairs without a kind are left out."""
+    """Average the scores ``[n]`` by kind and label, in order of appearance; pairs without a kind are left out."""
     rows: dict[tuple[str, int], list[float]] = {}
     for pair, score in zip(pairs, scores, strict=True):
         if pair.kind and pair.label is not None:
             rows.setdefault((pair.kind, pair.label), []).append(float(score))
     return tuple(
-        KindScores(kind, label, len(own), float(np.mean((np.array(own) > threshold) == label)), float(np.mean(own)))
-        for (kind, label), own in rows.items()
+        KindScores(kind, label, len(row), float(np.mean((np.array(row) > threshold) == label)), float(np.mean(row)))
+        for (kind, label), row in rows.items()
     )
 
 
 def kind_table(results: Mapping[str, Sequence[KindScores]], title: str = "", threshold: float = THRESHOLD) -> Table:
-    """Show a row for each kind and label, two columns for each stage; the scores are of the same pairs."""
+    """Show a row for each kind and label and two columns for each stage; all stages scored the same pairs."""
     rows = [
         (
             *(same[0].kind, "yes" if same[0].label else "no", str(same[0].pairs)),
@@ -246,18 +247,18 @@ def kind_table(results: Mapping[str, Sequence[KindScores]], title: str = "", thr
     return Table(title, ("kind", "asks the same", "pairs", *columns), tuple(rows), (note,))
 
 
-#: Triplets that are drawn in colours of their own, as many as the paper's.
+#: Number of triplets drawn in their own colours, as many as in the paper.
 _FEW = len(PALETTE)
 #: Markers of the original, the valid paraphrase and the invalid one.
 _PARTS = {"original": "o", "valid": "^", "invalid": "X"}
 
 
 def triplets(pairs: Sequence[ParaphrasePair]) -> list[tuple[str, str, str]]:
-    """Return (original, valid, invalid) of each original that has both, the first of each."""
+    """Return (original, first valid, first invalid paraphrase) of each original that has both."""
     first: dict[str, dict[int | None, str]] = {}
     for pair in pairs:
         first.setdefault(pair.original, {}).setdefault(pair.label, pair.paraphrase)
-    return [(original, own[1], own[0]) for original, own in first.items() if own.keys() >= {0, 1}]
+    return [(original, by_label[1], by_label[0]) for original, by_label in first.items() if by_label.keys() >= {0, 1}]
 
 
 def score_histograms(results: Mapping[str, ParaphraseMetrics]) -> bytes:
@@ -270,9 +271,9 @@ def score_histograms(results: Mapping[str, ParaphraseMetrics]) -> bytes:
             axes = figure.add_subplot(len(results), 1, row + 1, sharex=first)
             first = first or axes
             for label, color in (("valid", LIGHT.accent), ("invalid", PALETTE[5])):
-                own = metrics.scores[metrics.valid == (label == "valid")]
-                axes.hist(own, edges, color=color, alpha=0.55, label=f"{label} ({len(own):,})")
-                axes.axvline(own.mean(), color=color, linewidth=1.4)
+                scores = metrics.scores[metrics.valid == (label == "valid")]
+                axes.hist(scores, edges, color=color, alpha=0.55, label=f"{label} ({len(scores):,})")
+                axes.axvline(scores.mean(), color=color, linewidth=1.4)
             axes.axvline(metrics.threshold, color=LIGHT.ink, linewidth=0.8, linestyle=":")
             axes.set_title(f"{stage}, µs {metrics.values['separation']:.3f}", fontsize=11, loc="left", color=LIGHT.ink)
             axes.legend(frameon=False, fontsize=9, labelcolor=LIGHT.ink, loc="upper left")

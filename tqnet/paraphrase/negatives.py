@@ -25,18 +25,18 @@ from tqnet.text.numbers import Kind, Number
 #: Texts -> their vectors, [n, width].
 Encode = Callable[[Sequence[str]], np.ndarray]
 
-#: Why a text has none to lose.
-NO_PHRASES = "there are no phrases besides what they are part of"
-#: Phrases that TopicRank offers.
+#: Reason why no phrase of a text can be deleted.
+NO_PHRASES = "there are no key phrases that leave something when deleted"
+#: Number of phrases taken from TopicRank.
 _PHRASES = 10
-#: Questions whose candidates for f5 are encoded at once, some eight texts each.
+#: Number of questions whose candidates for f5 are encoded at once, some eight texts each.
 _ENCODED = 256
-#: Tokens that a text of one sentence loses.
+#: Number of tokens cut from a text of one sentence.
 _LAST = 3
 
 
 def delete_last_sentence(problem: Problem, rng: np.random.Generator) -> str:
-    """Leave out the last sentence; of a single one, its last three tokens (f6)."""
+    """Delete the last sentence, or the last three tokens if there is only one sentence (f6)."""
     text, spans = problem.text, problem.sentences
     if len(spans) > 1:
         return text[: spans[-2][1]]
@@ -49,7 +49,7 @@ def without_phrases(problem: Problem) -> list[str]:
     """Return the text without each of its key phrases in turn, the highest ranked topic first (TopicRank).
 
     Raises:
-        NotApplicable: There are no phrases, or nothing else.
+        NotApplicable: The text has no phrases, or nothing but a phrase.
     """
     topics = _topic_rank()(problem.doc).calc_textrank()[:_PHRASES]
     changes = (
@@ -66,10 +66,12 @@ def without_phrases(problem: Problem) -> list[str]:
 def without_important_phrases(
     problems: Sequence[Problem], encode: Encode, shows_progress: bool = False
 ) -> Iterator[tuple[str, list[str]]]:
-    """Yield each text, and the same without the phrase whose removal lowers the cosine to it most (f5), if it has any.
+    """Yield each text with a list of one: the text without the phrase whose removal lowers the cosine most (f5).
+
+    The list is empty if the text has no phrases.
 
     Args:
-        encode: Is called with the candidates of many texts at once.
+        encode: Called with the candidates of many texts at once.
     """
     with tqdm(total=len(problems), unit=" questions", desc="phrases", disable=not shows_progress) as progress:
         for start in range(0, len(problems), _ENCODED):
@@ -84,19 +86,21 @@ def without_important_phrases(
 
 
 def _farthest(texts: Sequence[str], candidates: Sequence[Sequence[str]], encode: Encode) -> list[list[str]]:
-    """Return the candidate of each text with the least cosine to it; none if it has none."""
+    """Return for each text a list of the candidate with the lowest cosine to it; empty without candidates."""
     rows = [[text, *others] if others else [] for text, others in zip(texts, candidates, strict=True)]
     if not any(rows):
         return [[] for _ in texts]
     vectors = np.asarray(encode([text for row in rows for text in row]), dtype=np.float32)
     vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-    own = np.split(vectors, np.cumsum([len(row) for row in rows])[:-1])
-    return [[row[1 + int(np.argmin(of[1:] @ of[0]))]] if row else [] for row, of in zip(rows, own, strict=True)]
+    blocks = np.split(vectors, np.cumsum([len(row) for row in rows])[:-1])
+    return [
+        [row[1 + int(np.argmin(block[1:] @ block[0]))]] if row else [] for row, block in zip(rows, blocks, strict=True)
+    ]
 
 
 @cache
 def _topic_rank() -> Callable[[Doc], Any]:
-    """Return what makes a TopicRank of a parse, with pytextrank's settings; its pipe would keep a graph with each."""
+    """Return a factory parse -> TopicRank with pytextrank's settings; its pipe would keep a graph for every parse."""
     with redirect_stdout(io.StringIO()):  # outside of a git checkout, pytextrank prints where it is installed
         from pytextrank import TopicRankFactory
         from pytextrank.topicrank import TopicRank
@@ -105,21 +109,21 @@ def _topic_rank() -> Callable[[Doc], Any]:
     return partial(TopicRank, **{name: getattr(factory, name) for name in names})
 
 
-#: How many names or units at most.
-_MOST = 3
+#: Maximum number of names or units to replace.
+_MAX_REPLACED = 3
 _TITLE = re.compile(r"\b(?:Mr|Mrs|Ms|Miss|Dr|Prof)\b\.?\s*$")
 _POSSESSIVE = re.compile(r"\s?['’]\s?s?\b|['’](?=\s)")
 _THE = re.compile(r"\bthe\s+$", re.IGNORECASE)
 
 
 def replace_entities(problem: Problem, rng: np.random.Generator) -> str:
-    """Leave out one to three names or replace them by others of their category (f7).
+    """Delete one to three names or replace them with others of the same category (f7).
 
-    A name that stands but once is left out: with another name in its place everywhere, a question asks the same.
+    A name that occurs only once is deleted: replacing a name everywhere would not change what is asked.
     """
     if not problem.entities:
         raise NotApplicable("there are no named entities")
-    count = int(rng.integers(1, min(_MOST, len(problem.entities)) + 1))
+    count = int(rng.integers(1, min(_MAX_REPLACED, len(problem.entities)) + 1))
     changes: dict[Span, str] = {}
     taken = problem.text
     for at in sorted(rng.choice(len(problem.entities), count, replace=False)):
@@ -146,12 +150,12 @@ def _others(text: str, entity: Entity) -> Sequence[str]:
 
 
 def replace_units(problem: Problem, rng: np.random.Generator) -> str:
-    """Replace one to three units by others of their dimension, one for each unit: "hours" by "days" (f10)."""
+    """Replace one to three units with others of the same dimension: "hours" with "days" (f10)."""
     units = [unit for unit in problem.units if unit.dimension in REPLACEABLE and unit.form is not Form.AMOUNT]
     if not units:
         dimensions = ", ".join(REPLACEABLE)
         raise NotApplicable(f"there are no units of {dimensions}" if problem.units else "there are no units")
-    count = int(rng.integers(1, min(_MOST, len(units)) + 1))
+    count = int(rng.integers(1, min(_MAX_REPLACED, len(units)) + 1))
     drawn: dict[str, str] = {}
     changes: dict[Span, str] = {}
     for at in sorted(rng.choice(len(units), count, replace=False)):
@@ -165,7 +169,9 @@ def replace_units(problem: Problem, rng: np.random.Generator) -> str:
 
 
 def _replaced(problem: Problem, unit: Unit, name: str) -> tuple[Span, str]:
-    """Return a unit's place, or that of a sign and behind its number, and ``name`` in the same form if it has one."""
+    """Return the span to replace (the unit, or a sign with the number after it) and ``name`` in the same form if it
+    has one.
+    """
     text, sign, american = problem.text, abbreviation(name), is_american(problem.text)
     if unit.form is Form.WORD:
         return with_article(text, unit.start, unit.end, in_words(name, unit.plural, american))
@@ -183,9 +189,9 @@ def _replaced(problem: Problem, unit: Unit, name: str) -> tuple[Span, str]:
 
 _PLENTY = "a lot of"
 _VAGUE = ("some", "a few", "many", _PLENTY, "")
-#: How many numbers at most.
-_VAGUENESS_MOST = 2
-#: These count nothing: they are only left out.
+#: Maximum number of numbers to make vague.
+_MAX_VAGUE = 2
+#: These count nothing: they are only deleted.
 _NO_COUNT = (Kind.ORDINAL, Kind.MULTIPLE)
 _DETERMINER = re.compile(
     r"(?:\b(?:the|his|her|its|their|our|your|my|these|those|all|only|other|first|last|next|past|another|every)|['’]s)\s+$",
@@ -196,29 +202,29 @@ _OF = re.compile(r"\s+of\b")
 _AS = re.compile(r"\s+(?:as|an?|the|that|this|of\s+(?:that|this|it)\b)\b")
 _HYPHEN = re.compile(r"\s?-\s?(?=[A-Za-z]{2})")
 _NEXT_WORD = re.compile(r"\s*[-\s]\s*(?P<word>\w+)")
-#: Behind a determiner: "his few days"; "his some days" says nobody.
+#: After a determiner: "his few days"; nobody says "his some days".
 _DETERMINED = {"some": "few", "a few": "few", "many": "many", _PLENTY: "many"}
 
 
 def make_numbers_vague(problem: Problem, rng: np.random.Generator) -> str:
-    """Make of one or two numbers one vague word, or leave them out: "5 apples" to "some apples" (f8)."""
+    """Replace one or two numbers with a vague word, or delete them: "5 apples" to "some apples" (f8)."""
     numbers = [number for number in problem.numbers if _counts(problem.text, number)]
     if not numbers:
-        raise NotApplicable("there are no numbers but dates and times" if problem.numbers else "there are no numbers")
+        raise NotApplicable("all numbers are dates or times" if problem.numbers else "there are no numbers")
     vague = _VAGUE[rng.integers(len(_VAGUE))]
-    count = int(rng.integers(1, min(_VAGUENESS_MOST, len(numbers)) + 1))
+    count = int(rng.integers(1, min(_MAX_VAGUE, len(numbers)) + 1))
     chosen = rng.choice(len(numbers), count, replace=False)
     return rewrite(problem.text, dict(_without(problem, numbers[at], vague) for at in chosen))
 
 
 def _counts(text: str, number: Number) -> bool:
-    """Return True if a text can do without it: not dates and times, nor "the first of ..."."""
+    """Return True for a number that can be deleted: not a date, a time, or "the first of ..."."""
     is_name = number.kind is Kind.ORDINAL and _OF.match(text, number.end) is not None
     return number.kind not in (Kind.DATE, Kind.CLOCK) and not is_name
 
 
 def _without(problem: Problem, number: Number, vague: str) -> tuple[Span, str]:
-    """Return a span and what becomes of the number there; money and percent stay by name: "some dollars"."""
+    """Return a span and its replacement without the number; money and percent keep their names: "some dollars"."""
     text, (start, end) = problem.text, number.outer
     article = _ARTICLE.search(text, max(0, start - 4), start)
     vague, noun = _fitting(problem, number, vague), _noun(number, plural=not article)
@@ -236,7 +242,7 @@ def _without(problem: Problem, number: Number, vague: str) -> tuple[Span, str]:
 
 
 def _fitting(problem: Problem, number: Number, vague: str) -> str:
-    """Return ``vague``, or what its neighbours allow instead: "his few days", "gave many", "a page book"."""
+    """Return ``vague``, or what fits its neighbours instead: "his few days", "gave many", "a page book"."""
     text, (start, end) = problem.text, number.outer
     uncounted = number.kind in _NO_COUNT or (number.kind is Kind.FRACTION and _AS.match(text, end))
     single = abs(number.value) == 1 and vague != "some"
@@ -259,7 +265,7 @@ def _noun(number: Number, plural: bool) -> str:
 
 
 def _counts_something(problem: Problem, place: int) -> bool:
-    """Return True if a noun, or what leads to one, follows."""
+    """Return True if a noun follows, or an adjective that leads to one."""
     span = problem.doc.char_span(place, place + 2, alignment_mode="expand")
     after = next((t for t in problem.doc[span.start :] if t.idx >= place and not t.is_space), None) if span else None
     return after is not None and after.pos_ in ("NOUN", "PROPN", "ADJ", "SYM")

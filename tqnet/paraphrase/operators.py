@@ -13,7 +13,7 @@ from tqnet.paraphrase.positives import active_to_passive, expand_units, numbers_
 from tqnet.paraphrase.problem import TOO_LONG, NotApplicable, Problem
 from tqnet.paraphrase.tokens import delete_words
 
-#: Problem and generator -> another text; raises NotApplicable if there is nothing to do.
+#: (problem, generator) -> rewritten text; raises NotApplicable if there is nothing to do.
 Rewrite = Callable[[Problem, np.random.Generator], str]
 
 _LABELS = TRAINING | TEST
@@ -33,10 +33,10 @@ _RULES: dict[str, Rewrite] = {
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """A way to write a question anew; calling it returns the new text, never the old one unless it is f2.
+    """A way to rewrite a question; calling it returns a text that differs from the question, except for f2.
 
     Raises:
-        NotApplicable: There is nothing to do, or nothing would change or be left; or the text is too long.
+        NotApplicable: There is nothing to do, nothing would change or be left, or the text is too long.
     """
 
     symbol: str
@@ -55,10 +55,10 @@ class Operator:
 
 
 def operators(symbols: Iterable[str] = tuple(_LABELS), given: Mapping[str, Rewrite] | None = None) -> list[Operator]:
-    """Return operators in the order of ``symbols``: the rules, and of the others those that are ``given``.
+    """Return operators in the order of ``symbols``: the rules, and those of the others that are ``given``.
 
-    Others are the models (f1, f9, f_b, f_e), the phrases of which an encoder has found the most important one (f5,
-    `tqnet.paraphrase.negatives.without_important_phrases`) and words by their weight in a corpus (f_c,
+    The others are models (f1, f9, f_b, f_e), deletion of the phrase that an encoder finds most important (f5,
+    `tqnet.paraphrase.negatives.without_important_phrases`) and replacement of words by their weight in a corpus (f_c,
     `tqnet.paraphrase.tokens.replace_heavy_words`).
     """
     rewrites = _RULES | dict(given or {})
@@ -66,15 +66,15 @@ def operators(symbols: Iterable[str] = tuple(_LABELS), given: Mapping[str, Rewri
 
 
 def select(operators: Sequence[Operator], label: Label) -> list[Operator]:
-    """Return those of one label."""
+    """Return the operators of one label."""
     return [operator for operator in operators if operator.label == label]
 
 
 def first_that_applies(problem: Problem, operators: Sequence[Operator], rng: np.random.Generator) -> tuple[str, str]:
-    """Return the text that an operator gives, drawn among those that apply, and its symbol.
+    """Rewrite a problem by an operator drawn among those that apply; return the text and the operator's symbol.
 
     Raises:
-        NotApplicable: None does; the message gives each one's reason.
+        NotApplicable: No operator applies; the message gives each one's reason.
     """
     reasons = []
     for at in rng.permutation(len(operators)):

@@ -1,5 +1,5 @@
-"""Operators after which a question asks the same: same sentence, numbers in words, units in full (ParaQD, f2 to f4),
-and the passive (f_a).
+"""Operators that keep what a question asks: same sentence, numbers in words, units in full (ParaQD, f2 to f4), and the
+passive (f_a).
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from tqnet.text.formulas import Span, formula_character_spans
 from tqnet.text.numbers import Kind, Number
 
 _ONE_BEFORE = re.compile(r"(?:\b(?:per|an?|each|every|one|half)|/)\s*$", re.IGNORECASE)
-#: "120-page", or "120 - page" in a text that was taken apart.
-_HYPHEN_BEHIND = re.compile(r"\s?-\s?[a-z]{2}", re.IGNORECASE)
+#: "120-page", or "120 - page" in a tokenized text.
+_HYPHEN_AFTER = re.compile(r"\s?-\s?[a-z]{2}", re.IGNORECASE)
 _ARTICLE_BEFORE = re.compile(r"\ban?\s+$", re.IGNORECASE)
 _SIGN_BEFORE = re.compile(r"(?:[=+*×^|<>≤≥≠÷]|[\d)]\s?[:/–−-]|\b[a-z]\s[/–−-]|(?:^|\s)[–−-]\s)\s?$", re.IGNORECASE)
 _SIGN_AFTER = re.compile(r"\s?(?:[=+*×^|<>≤≥≠÷]|:\s?\d|[/–−-]\s?[\d(\[]|x\s?\d|[–−-]\s[a-z]\b)", re.IGNORECASE)
@@ -31,12 +31,12 @@ _SENTENCE_BEGINS = re.compile(r"(?:^|[.?!]\s)\s*$")
 _AMERICAN = re.compile(r"(?:met|lit)er")
 _LEADING = re.compile(r"\$?\s*(?P<minus>[-−–])?(?P<digits>\d[\d,\s]*(?<!\s)(?:\.\d+)?|\.\d+)(?P<rest>\D*)$")
 _FRACTION = re.compile(r"[-−–]?(?:(\d+)[\s-]+)?(\d+)\s?/\s?(\d+)(?:st|nd|rd|th)?")
-#: Longer numbers are no quantities, and nobody would read them out.
+#: Maximum number of digits; longer numbers are not quantities, and nobody would read them out.
 _DIGITS = 13
 
 
 def same_sentence(problem: Problem, rng: np.random.Generator) -> str:
-    """Return the text itself: dropout makes of it another view (f2)."""
+    """Return the text itself: dropout makes another view of it (f2)."""
     if not problem.text.strip():
         raise NotApplicable("there is no text")
     return problem.text
@@ -82,7 +82,7 @@ def expand_units(problem: Problem, rng: np.random.Generator) -> str:
 
 
 def is_plural(problem: Problem, unit: Unit) -> bool:
-    """Return True if a unit is to be in the plural: "5 metres", but "1 metre", "per metre", "a 5 metre walk"."""
+    """Return True if a unit must be in the plural: "5 metres", but "1 metre", "per metre", "a 5 metre walk"."""
     if unit.number is None:
         return _ONE_BEFORE.search(problem.text, 0, unit.start) is None
     number = unit.number
@@ -98,13 +98,13 @@ def is_calculated(text: str, number: Number) -> bool:
 
 
 def capital_of(problem: Problem, place: int, words: str) -> str:
-    """Return ``words`` with a capital if they begin a sentence of a text that has capitals."""
+    """Return ``words`` capitalized if they begin a sentence of a text that has capitals."""
     begins = _SENTENCE_BEGINS.search(problem.text, max(0, place - 4), place) if place else True
     return words[:1].upper() + words[1:] if begins and any(map(str.isupper, problem.text)) else words
 
 
 def written(text: str, number: Number) -> str:
-    """Return a number as it stands there, put together if it was taken apart: "1 , 036.70"."""
+    """Return a number as written, joined if it was tokenized: "1 , 036.70"."""
     return text[number.start : number.end].replace(" , ", ",")
 
 
@@ -116,7 +116,7 @@ def is_american(text: str) -> bool:
 def _is_attributive(problem: Problem, number: Number, end: int) -> bool:
     """Return True if a quantity that ends at ``end`` tells what kind of thing follows: "a 5 km walk"."""
     text, (start, _) = problem.text, number.outer
-    if _ARTICLE_BEFORE.search(text, max(0, start - 4), start) or _HYPHEN_BEHIND.match(text, number.end):
+    if _ARTICLE_BEFORE.search(text, max(0, start - 4), start) or _HYPHEN_AFTER.match(text, number.end):
         return True
     span = problem.doc.char_span(start, end, alignment_mode="expand")
     if span is None or not span.start or span.end >= len(problem.doc) or text[span.end_char] != " ":
@@ -126,7 +126,7 @@ def _is_attributive(problem: Problem, number: Number, end: int) -> bool:
 
 
 def _is_named(problem: Problem, number: Number) -> bool:
-    """Return True if money has its name behind it beside its sign: "$5 dollars"."""
+    """Return True if an amount of money has both a sign and a name: "$5 dollars"."""
     place = number.outer[1]
     return any(
         unit.dimension == "Currency" and unit.form is Form.WORD and place < unit.start <= place + 2
@@ -135,9 +135,10 @@ def _is_named(problem: Problem, number: Number) -> bool:
 
 
 def _spelled_out(text: str, number: Number) -> str | None:
-    """Return the words for a number in digits, without its sign; None for what is better left: 007, a date, a time.
+    """Return the words for a number in digits, without its sign; None for what is better left alone: 007, a date, a
+    time.
 
-    ``num2words`` knows no fractions: they are put together of its cardinals and ordinals.
+    ``num2words`` does not know fractions: they are built from its cardinals and ordinals.
     """
     if number.spelled or number.kind in (Kind.DATE, Kind.CLOCK, Kind.MULTIPLE):
         return None
@@ -170,14 +171,14 @@ def _fraction(value: Fraction, digits: str) -> str | None:
 def _money(problem: Problem, number: Number, words: str) -> str:
     """Return an amount; "five dollars and twenty-five cents" if it has exactly two decimals."""
     name, value = money_name(number.sign), number.value
-    one, many = in_words(name, plural=False), in_words(name, plural=True)
+    singular, plural = in_words(name, plural=False), in_words(name, plural=True)
     is_attributive = _is_attributive(problem, number, number.outer[1])
     has_cents = value > 1 and value.denominator != 1 and (100 * value).denominator == 1
     if has_cents and not is_attributive and name in ("dollar", "euro"):
         whole, cents = divmod(int(100 * value), 100)
-        dollars = f"{_words(str(whole), 'cardinal')} {one if whole == 1 else many}"
+        dollars = f"{_words(str(whole), 'cardinal')} {singular if whole == 1 else plural}"
         return f"{dollars} and {_words(str(cents), 'cardinal')} {'cent' if cents == 1 else 'cents'}"
-    return f"{words} {one if is_attributive or value == 1 else many}"
+    return f"{words} {singular if is_attributive or value == 1 else plural}"
 
 
 @lru_cache(10_000)
@@ -191,15 +192,15 @@ _NO_PASSIVE = frozenset(data("verbs")["no passive"].split())
 _OBJECTIVE = {"i": "me", "he": "him", "she": "her", "they": "them", "we": "us", "it": "it", "you": "you"}
 _SUBJECTIVE = {"me": "I", "him": "he", "her": "she", "them": "they", "us": "we", "it": "it", "you": "you"}
 _PLURAL = frozenset(("they", "we", "you"))
-#: Children of the verb beside its subject and object, by their dependency.
+#: Dependencies of children of the verb, other than subject and object, that do not stand in the way of a passive.
 _HARMLESS = frozenset(("prep", "punct", "advmod", "npadvmod", "aux"))
 
 
 def active_to_passive(problem: Problem, rng: np.random.Generator) -> str:
-    """Turn sentences of a subject, a verb and an object: "Tom bought 5 pens." to "5 pens were bought by Tom." (f_a).
+    """Turn active sentences into the passive: "Tom bought 5 pens." to "5 pens were bought by Tom." (f_a).
 
-    NOTE: ParaQD has a transformer write the passive and another correct it; rules, by the dependencies and only if
-    nothing is in doubt, keep every number and name.
+    NOTE: ParaQD has one transformer write the passive and another correct it; rules over the dependencies, applied only
+    to clear cases, keep every number and name.
     """
     formulas = formula_character_spans(problem.text)
     changes: dict[Span, str] = {}
@@ -209,7 +210,7 @@ def active_to_passive(problem: Problem, rng: np.random.Generator) -> str:
         if tokens is not None and not has_formula and (passive := _passive(tokens)):
             changes[start, end] = passive
     if not changes:
-        raise NotApplicable("no sentence has a subject, a verb and an object of which a passive can be made for sure")
+        raise NotApplicable("no sentence can safely be turned into the passive")
     return rewrite(problem.text, changes)
 
 
@@ -217,16 +218,16 @@ def _passive(sentence: Tokens) -> str | None:
     verb = sentence.root
     if verb.pos_ != "VERB" or verb.lemma_ in _NO_PASSIVE or not sentence.text.endswith("."):
         return None
-    subject, thing = (_only(verb, dependency) for dependency in ("nsubj", "dobj"))
-    if subject is None or thing is None or not (_may_act(subject) and _may_be_acted_on(thing, verb)):
+    subject, target = (_only(verb, dependency) for dependency in ("nsubj", "dobj"))
+    if subject is None or target is None or not (_may_act(subject) and _may_be_acted_on(target, verb)):
         return None
-    others = [child for child in verb.children if child not in (subject, thing)]
+    others = [child for child in verb.children if child not in (subject, target)]
     auxiliaries = [child for child in others if child.dep_ == "aux"]
     if any(child.dep_ not in _HARMLESS for child in others) or any(token.tag_ != "MD" for token in auxiliaries):
         return None
-    be = _be(verb, thing, [token.text for token in auxiliaries])
+    be = _be(verb, target, [token.text for token in auxiliaries])
     participle = _past_participle(verb.lemma_.lower(), verb.lower_ if verb.tag_ == "VBD" else None)
-    doc, first, last = sentence.doc, subject.left_edge.i, thing.right_edge.i
+    doc, first, last = sentence.doc, subject.left_edge.i, target.right_edge.i
     adverbs = [token for token in doc[subject.right_edge.i + 1 : verb.i] if token not in auxiliaries]
     if be is None or participle is None or any(token.dep_ != "advmod" for token in adverbs):
         return None
@@ -245,7 +246,7 @@ def _passive(sentence: Tokens) -> str | None:
 
 
 def _past_participle(lemma: str, past: str | None) -> str | None:
-    """Return "eaten" of "eat"; the simple past, if it is known, is the participle of a regular verb, else None."""
+    """Return "eaten" for "eat"; for a verb that is not listed, its simple past if given and regular, else None."""
     if lemma in _PARTICIPLES:
         return _PARTICIPLES[lemma]
     if past is not None:
@@ -273,40 +274,40 @@ def _may_act(subject: Token) -> bool:
     return _is_whole(subject) and not has_clause
 
 
-def _may_be_acted_on(thing: Token, verb: Token) -> bool:
-    """Return True for an object right behind its verb, neither reflexive nor a clause; "how many" would have moved."""
-    if thing.left_edge.i != verb.i + 1 or thing.lower_.endswith(("self", "selves")):
+def _may_be_acted_on(target: Token, verb: Token) -> bool:
+    """Return True for an object right after its verb, neither reflexive nor a clause; "how many" would have moved."""
+    if target.left_edge.i != verb.i + 1 or target.lower_.endswith(("self", "selves")):
         return False
-    if thing.lower_ in ("other", "another") or (thing.pos_ == "PRON" and thing.lower_ not in _SUBJECTIVE):
+    if target.lower_ in ("other", "another") or (target.pos_ == "PRON" and target.lower_ not in _SUBJECTIVE):
         return False
-    return _is_whole(thing)
+    return _is_whole(target)
 
 
 def _is_whole(phrase: Token) -> bool:
-    """Return True if nothing else stands within a phrase."""
+    """Return True if a phrase is contiguous."""
     return len(list(phrase.subtree)) == phrase.right_edge.i - phrase.left_edge.i + 1
 
 
-def _be(verb: Token, thing: Token, modals: list[str]) -> tuple[str, ...] | None:
+def _be(verb: Token, target: Token, modals: list[str]) -> tuple[str, ...] | None:
     if modals:
         return (modals[0], "be") if len(modals) == 1 and verb.tag_ == "VB" else None
     singular, plural = {"VBD": ("was", "were"), "VBZ": ("is", "are"), "VBP": ("is", "are")}.get(verb.tag_, ("", ""))
-    return (plural if _takes_are(thing) else singular,) if singular else None
+    return (plural if _takes_are(target) else singular,) if singular else None
 
 
-def _takes_are(thing: Token) -> bool:
-    first = thing.left_edge
-    if any(child.dep_ in ("conj", "cc") for child in thing.children) or _SUBJECTIVE.get(thing.lower_) in _PLURAL:
+def _takes_are(target: Token) -> bool:
+    first = target.left_edge
+    if any(child.dep_ in ("conj", "cc") for child in target.children) or _SUBJECTIVE.get(target.lower_) in _PLURAL:
         return True
-    if any(token.is_currency or token.text == "%" for token in chain([thing], thing.children)):
+    if any(token.is_currency or token.text == "%" for token in chain([target], target.children)):
         return False
     if first.pos_ == "NUM":
         return first.lower_ not in ("1", "one")
-    return thing.tag_ in ("NNS", "NNPS")
+    return target.tag_ in ("NNS", "NNPS")
 
 
 def _in_place(phrase: Tokens, pronouns: dict[str, str], begins: bool) -> str:
-    """Return a phrase that changes places: its case, if it is a pronoun, and its capital."""
+    """Return a moved phrase with its capital adjusted, and its case if it is a pronoun."""
     words = pronouns.get(phrase.text.lower(), phrase.text) if len(phrase) == 1 else phrase.text
     if begins:
         return words[0].upper() + words[1:]

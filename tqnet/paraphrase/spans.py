@@ -1,4 +1,4 @@
-"""Places in a text, its sentences, and texts rewritten so that they still read well."""
+"""Spans of a text, its sentences, and replacements after which it still reads well."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _SOUNDS_LIKE_A_VOWEL = re.compile(
 )
 SENTENCE_BEGINS = re.compile(r"(?:^|[.?!])\s*$")
 
-#: What a dot behind does not end, beside what `tqnet.text.sentences` knows: "rs . 150", "5 sq . ft", "l . c . m".
+#: A dot after these ends no sentence; extends `tqnet.text.sentences`: "rs . 150", "5 sq . ft", "l . c . m".
 _ABBREVIATED = re.compile(r"\b(?:rs|sq|cu|mr|mrs|ms|dr|st|no|vs|[ap]\s?\.?\s?m|[a-z]\s?\.\s?[a-z])\s*$", re.IGNORECASE)
 _INITIAL = re.compile(r"\b[a-z]\s?(?:\.|$)", re.IGNORECASE)
-#: These may end a sentence, unless a word in small letters follows in a text that has capitals.
+#: These may end a sentence, unless a word in lower case follows in a text that has capitals.
 _ABBREVIATED_UNIT = re.compile(r"\b(?:ft|in|yd|oz|lbs?|hrs?|mins?|secs?|cm|kg|km|approx|etc)\s?$", re.IGNORECASE)
 _ASKS = re.compile(
     r"[?？]|\b(?:find|calculate|determine|compute|evaluate|solve|express|estimate|simplify|work out|write down|what|"
@@ -44,7 +44,7 @@ def data(name: str) -> dict[str, Any]:
 
 
 class Covered:
-    """The characters of a text that some spans hold: ``place in Covered(spans)``, by bisection."""
+    """The characters of a text that are inside given spans: ``place in Covered(spans)``, by bisection."""
 
     def __init__(self, spans: Iterable[Span]):
         ordered = sorted(spans)
@@ -57,27 +57,27 @@ class Covered:
 
 
 def outside_formulas(text: str, pattern: re.Pattern[str]) -> list[Span]:
-    """Return where a pattern matches in a text, without what begins within a LaTeX formula."""
+    """Return the spans that a pattern matches in a text, without those that begin within a LaTeX formula."""
     formulas = Covered(formula_character_spans(text))
     return [match.span() for match in pattern.finditer(text) if match.start() not in formulas]
 
 
 def rewrite(text: str, changes: Mapping[Span, str]) -> str:
-    """Replace spans of ``text``; what is left out leaves no second space, and its capital to what follows."""
+    """Replace spans of ``text``; a deletion leaves no double space, and passes its capital on to what follows."""
     changed: dict[Span, str] = {}
     for (start, end), new in sorted(changes.items()):
         if new:
             changed[start, end] = new
             continue
-        gone = _closed_up(text, start, end)
-        changed[gone] = ""
+        deleted = _with_space(text, start, end)
+        changed[deleted] = ""
         if text[start].isupper() and SENTENCE_BEGINS.search(text, 0, start):
-            changed[gone[1], gone[1] + 1] = text[gone[1] : gone[1] + 1].upper()
+            changed[deleted[1], deleted[1] + 1] = text[deleted[1] : deleted[1] + 1].upper()
     return edit(text, changed)
 
 
-def _closed_up(text: str, start: int, end: int) -> Span:
-    """Return a span that is left out with the space before or behind it that would be one too many."""
+def _with_space(text: str, start: int, end: int) -> Span:
+    """Return a span to delete, extended by the space before or after it that would be one too many."""
     spaced_before = not start or text[start - 1].isspace()
     while spaced_before and end < len(text) and text[end].isspace():
         end += 1
@@ -88,7 +88,7 @@ def _closed_up(text: str, start: int, end: int) -> Span:
 
 
 def with_article(text: str, start: int, end: int, new: str) -> tuple[Span, str]:
-    """Return a span and what replaces it, with an article before it that agrees: "an hour" becomes "a minute"."""
+    """Return a span and its replacement, both including a preceding article: "an hour" becomes "a minute"."""
     article = _ARTICLE.search(text[max(0, start - 8) : start])
     if not article:
         return (start, end), new
@@ -98,7 +98,7 @@ def with_article(text: str, start: int, end: int, new: str) -> tuple[Span, str]:
 
 
 def sentences(text: str) -> list[Span]:
-    """Return where the sentences of a text are, with the marks that end them; formulas and abbreviations stay whole."""
+    """Return the spans of the sentences of a text, including end marks; formulas and abbreviations stay whole."""
     spans, position = [], 0
     has_capitals = any(map(str.isupper, text))
     for _, end in cuts(unspaced_money(text), 0, len(text), SENTENCE_ENDS):

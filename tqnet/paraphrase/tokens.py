@@ -1,8 +1,8 @@
-"""Tokens shuffled, left out, inserted and replaced: what a model is to restore (ParaQD, f_b), operators of test sets
-(f_c, f_d), and the paper's baselines, which take all that they make for paraphrases (Section 4.3).
+"""Tokens shuffled, deleted, inserted and replaced: corruptions for a model to restore (ParaQD, f_b), operators of test
+sets (f_c, f_d), and the paper's baselines, which take all their results for paraphrases (Section 4.3).
 
 UDA replaces words that say little (Xie et al. 2020); SSMBA masks words and has a masked language model fill the gaps
-(Ng et al. 2020). Both know nothing of numbers and units, and lose them.
+(Ng et al. 2020). Neither knows about numbers and units, so both lose them.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from tqnet.paraphrase.spans import outside_formulas, rewrite
 from tqnet.text.formulas import Span, formula_character_spans
 from tqnet.text.replacements import as_written
 
-#: Tokens at the end that tell what is asked (ParaQD, A.3).
+#: Number of tokens at the end that stay, as they tell what is asked (ParaQD, A.3).
 _LAST = 3
-#: How far a token may move.
+#: Number of neighbouring tokens that are shuffled together.
 _WINDOW = 3
 
 
 def corrupt(problem: Problem, rng: np.random.Generator, share: float = 0.15) -> str:
-    """Move tokens by a place or two, leave out, replace and insert, ``share`` of them each; numbers, units, formulas
+    """Move tokens by a place or two, delete, replace and insert them, ``share`` of them each; numbers, units, formulas
     and the last three tokens stay where they are (A.3).
 
-    What is inserted are other words of the same text. A model that restores the text from it paraphrases.
+    Inserted words come from the same text. A model that restores the text from this paraphrases it.
     """
     tokens = problem.tokens
     free = _free(problem)
     if len(free) < 2:
         raise NotApplicable("there are fewer than two words besides numbers, units and the end")
     words = [problem.text[start:end] for start, end in tokens]
-    own = [words[at] for at in free]
+    choices = [words[at] for at in free]
     for begin in np.flatnonzero(rng.random(len(free)) < share):  # a window in which neighbours change places
         window = free[begin : begin + _WINDOW]
         moved = [words[window[other]] for other in rng.permutation(len(window))]
@@ -50,15 +50,15 @@ def corrupt(problem: Problem, rng: np.random.Generator, share: float = 0.15) -> 
         if drawn < share:
             words[at] = ""
         elif drawn < 2 * share:
-            words[at] = own[rng.integers(len(own))]
+            words[at] = choices[rng.integers(len(choices))]
         elif drawn < 3 * share:
-            words[at] += f" {own[rng.integers(len(own))]}"
+            words[at] += f" {choices[rng.integers(len(choices))]}"
     changes = {token: word for token, word in zip(tokens, words, strict=True) if problem.text[slice(*token)] != word}
     return rewrite(problem.text, changes or {tokens[free[rng.integers(len(free))]]: ""})
 
 
 def _free(problem: Problem) -> list[int]:
-    """Return the places of the words that may change: those that stand between spaces or before a mark."""
+    """Return the indices of the words that may change: those between spaces or before a mark."""
     text = problem.text
     kept: list[Span] = [number.outer for number in problem.numbers]
     kept += [(unit.start, unit.end) for unit in problem.units] + formula_character_spans(text)
@@ -73,24 +73,24 @@ def _free(problem: Problem) -> list[int]:
 
 
 def delete_words(problem: Problem, rng: np.random.Generator, share: float = 0.15) -> str:
-    """Leave out each token with probability ``share``, one at least; one at least stays (Wei and Zou 2019; f_d)."""
+    """Delete each token with probability ``share``, at least one; at least one stays (Wei and Zou 2019; f_d)."""
     tokens = problem.tokens
     if len(tokens) < 2:
-        raise NotApplicable("there are no two tokens")
-    gone = rng.random(len(tokens)) < share
-    if not gone.any():
-        gone[rng.integers(len(tokens))] = True
-    if gone.all():
-        gone[rng.integers(len(tokens))] = False
-    return rewrite(problem.text, {token: "" for token, out in zip(tokens, gone, strict=True) if out})
+        raise NotApplicable("there are fewer than two tokens")
+    deleted = rng.random(len(tokens)) < share
+    if not deleted.any():
+        deleted[rng.integers(len(tokens))] = True
+    if deleted.all():
+        deleted[rng.integers(len(tokens))] = False
+    return rewrite(problem.text, {token: "" for token, out in zip(tokens, deleted, strict=True) if out})
 
 
-#: What has a weight.
+#: Words that have a weight.
 _WORD = re.compile(r"[^\W\d_]{2,}")
 
 
 def _words(problem: Problem) -> tuple[list[Span], list[str]]:
-    """Return where the words of a text stand outside of formulas, and the words; raises NotApplicable without any."""
+    """Return the spans of words outside formulas, and the words; raise NotApplicable if there are none."""
     places = outside_formulas(problem.text, _WORD)
     if not places:
         raise NotApplicable("there are no words")
@@ -99,7 +99,7 @@ def _words(problem: Problem) -> tuple[list[Span], list[str]]:
 
 @dataclass(frozen=True)
 class WordWeights:
-    """TF-IDF of the vocabulary of a corpus; ``counts`` [words] says how often it has each word."""
+    """TF-IDF weights of the vocabulary of a corpus; ``counts`` [words] is how often each word occurs."""
 
     idf: dict[str, float]
     words: tuple[str, ...]
@@ -107,7 +107,7 @@ class WordWeights:
 
     @classmethod
     def fit(cls, texts: Sequence[str]) -> WordWeights:
-        """Weigh words by how many of ``texts`` have them; ValueError without any."""
+        """Weigh words by how many of ``texts`` have them; raise ValueError if there are no words."""
         vectorizer = TfidfVectorizer(token_pattern=_WORD.pattern).fit(texts)
         words = tuple(map(str, vectorizer.get_feature_names_out()))
         counted = Counter(word.lower() for text in texts for word in _WORD.findall(text))
@@ -115,14 +115,14 @@ class WordWeights:
         return cls(idf, words, np.array([counted[word] for word in words]))
 
     def of(self, words: Sequence[str]) -> np.ndarray:
-        """Return the TF-IDF of each word of a text, [n]; a word that no text had weighs as much as the rarest."""
+        """Return the TF-IDF of each word of a text, [n]; an unknown word weighs as much as the rarest."""
         lower = [word.lower() for word in words]
         counts, rarest = Counter(lower), max(self.idf.values())
         return np.array([counts[word] * self.idf.get(word, rarest) for word in lower])
 
 
 def replace_heavy_words(problem: Problem, rng: np.random.Generator, weights: WordWeights, share: float = 0.15) -> str:
-    """Replace ``share`` of the words, one at least, by any of the vocabulary, the heavier the more likely (f_c)."""
+    """Replace ``share`` of the words, at least one, by random words; heavy words are likelier to go (f_c)."""
     places, words = _words(problem)
     heavy = weights.of(words)
     heavy = heavy - heavy.min()
@@ -139,10 +139,10 @@ def replace_heavy_words(problem: Problem, rng: np.random.Generator, weights: Wor
 
 @dataclass(frozen=True)
 class LightWords:
-    """Replaces words of low TF-IDF by words that say little in the corpus (UDA, "TF-IDF word replacing").
+    """Replaces words of low TF-IDF with words that say little in the corpus (UDA, "TF-IDF word replacing").
 
-    Word i is replaced with probability min(p (C - tfidf_i) / Z, 1), C the largest, Z the mean of C - tfidf, and one
-    word at least; p is ``share``, that of the words of a text that are replaced in the mean.
+    Word i is replaced with probability min(p (C - tfidf_i) / Z, 1), where C is the largest TF-IDF, Z the mean of
+    C - tfidf, and p is ``share``, the expected share of replaced words; at least one word is replaced.
     """
 
     weights: WordWeights
@@ -153,10 +153,10 @@ class LightWords:
         tfidf = self.weights.of(words)
         light = tfidf.max() - tfidf
         chance = self.share * light / light.mean() if light.any() else np.full(len(places), self.share)
-        gone = rng.random(len(places)) < chance
-        if not gone.any():
-            gone[rng.choice(len(places), p=chance / chance.sum())] = True
-        return edit(problem.text, {places[at]: self._other(words[at], rng) for at in np.flatnonzero(gone)})
+        replaced = rng.random(len(places)) < chance
+        if not replaced.any():
+            replaced[rng.choice(len(places), p=chance / chance.sum())] = True
+        return edit(problem.text, {places[at]: self._other(words[at], rng) for at in np.flatnonzero(replaced)})
 
     def _other(self, word: str, rng: np.random.Generator) -> str:
         drawn = np.searchsorted(self._cumulated, rng.random() * self._cumulated[-1], side="right")
@@ -164,25 +164,25 @@ class LightWords:
 
     @cached_property
     def _cumulated(self) -> np.ndarray:
-        """Sums of max S - S, the odds of each word, S its count times its inverse document frequency."""
+        """Cumulative odds of the words, max S - S, where S is a word's count times its inverse document frequency."""
         score = self.weights.counts * np.array([self.weights.idf[word] for word in self.weights.words])
         odds = score.max() - score
         return np.cumsum(odds if odds.any() else np.ones(len(odds)))
 
 
-#: What a masked language model may guess: words and numbers.
+#: Words and numbers, which a masked language model may guess.
 _GAP = re.compile(r"[^\W_]+")
-#: Texts with gaps -> of each gap of each text: words, the most likely first, and their probabilities.
+#: Texts with gaps -> for each gap of each text: words, the most likely first, and their probabilities.
 Fill = Callable[[Sequence[str]], Sequence[Sequence[tuple[Sequence[str], np.ndarray]]]]
 
 
 def mask_and_refill(
     texts: Sequence[str], fill: Fill, gap: str, share: float, generators: Sequence[np.random.Generator]
 ) -> list[str]:
-    """Draw ``share`` of the words and numbers of each text, one at least, anew from what a model guesses there (SSMBA).
+    """Redraw ``share`` of the words and numbers of each text, at least one, from a model's guesses (SSMBA).
 
-    Formulas stay; a ``gap`` that ``fill`` leaves out at the end of a long text keeps its word. NOTE: SSMBA leaves a
-    tenth of the chosen words as they are and makes a tenth of them random ones; here all are masked.
+    Formulas stay; a ``gap`` for which ``fill`` has no guesses, at the end of a long text, keeps its word. NOTE: SSMBA
+    leaves a tenth of the chosen words as they are and replaces a tenth with random ones; here all are masked.
     """
     chosen = [_drawn(text, share, rng) for text, rng in zip(texts, generators, strict=True)]
     gapped = [edit(text, dict.fromkeys(places, gap)) for text, places in zip(texts, chosen, strict=True)]

@@ -1,4 +1,4 @@
-"""What paraphrases are trained on, drawn anew in every epoch, and how the best state is chosen (ParaQD)."""
+"""Training texts for paraphrases, redrawn in every epoch, and the choice of the best state (ParaQD)."""
 
 from __future__ import annotations
 
@@ -32,11 +32,10 @@ log = logging.getLogger(__name__)
 
 
 def english_questions(bank: QuestionBank, config: ParaphraseConfig) -> QuestionBank:
-    """Return the questions of which texts can be made: those with a text, in no other language, and not among those by
-    which the best state is chosen.
+    """Return the questions to train on: those with a text, in English, and not in ``data.valid_pairs``.
 
-    They are drawn at random if the run is to see fewer than all. Of those that its steps have room for, a quarter
-    more: of some nothing can be made.
+    If the run sees fewer than all, they are drawn at random: a quarter more than its steps need, as some have no
+    paraphrases.
 
     Raises:
         ConfigError: There are none.
@@ -52,7 +51,7 @@ def english_questions(bank: QuestionBank, config: ParaphraseConfig) -> QuestionB
         english = len(rows)
         rows = [row for row in rows if _words_of(stems[row]) not in judged]
         if left := english - len(rows):
-            log.info("%d questions are left out: data.valid_pairs has them, by which the best state is chosen", left)
+            log.info("%d questions are left out: they are in data.valid_pairs, which chooses the best state", left)
     if not rows:
         raise ConfigError(f"data.bank: {config.data.bank} has no training question in English")
     run = config.run
@@ -63,26 +62,26 @@ def english_questions(bank: QuestionBank, config: ParaphraseConfig) -> QuestionB
 
 
 def _words_of(text: str) -> tuple[str, ...]:
-    """Return what makes two texts one question, whatever their case, spaces and stops."""
+    """Return the words of a text, equal for texts that differ only in case, spaces and punctuation."""
     return tuple(token for token in folded_tokens(text, fold_numbers=False) if any(map(str.isalnum, token)))
 
 
 def as_questions(texts: Sequence[str]) -> list[Question]:
-    """Return stems of a bank and what was made of them, which hold no HTML any more: "<" begins no tag."""
+    """Wrap stems of a bank, or texts made from them, as questions; they hold no HTML, so "<" does not begin a tag."""
     return [Question(id="-", stem=text) for text in texts]
 
 
 class Draws:
-    """A question itself and one text of each kind, by an operator that is drawn among those that apply.
+    """A question itself and one text of each kind, by an operator drawn among those that apply.
 
-    What is drawn depends on (seed, epoch, row) alone, so that workers, processes and resumed runs agree.
+    Draws depend only on (seed, epoch, row), so that workers, processes and resumed runs agree.
 
     Args:
         kinds: The operators of each kind: positive ones, and negative ones if there are any.
 
     Attributes:
-        rows: Numbers of the problems that have a text of each kind, int64 [n]; all others are left out.
-        reasons: Why the others have not -> how many.
+        rows: Indices of the problems that have a text of each kind, int64 [n]; all others are left out.
+        reasons: Reason a question was left out -> count.
     """
 
     def __init__(self, problems: Sequence[Problem], kinds: Sequence[Sequence[Operator]], seed: int):
@@ -102,9 +101,9 @@ class Draws:
         return len(self.problems)
 
     def __call__(self, epoch: int, row: int) -> tuple[str, ...]:
-        """Return texts of the problem ``rows[row]``: itself, and one of each kind.
+        """Return the text of problem ``rows[row]`` and one text of each kind.
 
-        If by chance nothing comes of any operator, they are those by which it was found to have texts.
+        If by chance no operator applies in this draw, return the texts drawn at construction.
         """
         try:
             return self._draw(self.problems[row], self.seed, epoch, row)
@@ -117,10 +116,10 @@ class Draws:
 
 
 class ParaphraseViews(QuestionViews):
-    """Each question's texts in rows one behind the other: itself, a positive, and a negative if there is one.
+    """The texts of each question in consecutive rows: itself, a positive, and a negative if there is one.
 
-    ``bank`` has the questions of ``draws`` in its order. ``Batch.extras["content"]`` int64 [b] is equal where two
-    questions are the same text.
+    ``bank`` holds the questions of ``draws``, in the same order. ``Batch.extras["content"]``, int64 [b], is equal for
+    questions with the same text.
     """
 
     def __init__(self, bank: QuestionBank, processor: TQNetProcessor, draws: Draws, seed: int, workers: int = 0):
@@ -132,7 +131,7 @@ class ParaphraseViews(QuestionViews):
         return item, self.draws(epoch, row)
 
     def collate(self, rows: list[tuple[Item, tuple[str, ...]]]) -> Batch:  # type: ignore[override]
-        """Return rows of :meth:`__getitem__` as a :class:`Batch`; its inputs have a row for each text."""
+        """Return rows of :meth:`__getitem__` as a :class:`Batch` whose inputs have a row for each text."""
         texts = [text for _, row in rows for text in row]
         inputs = self.processor.pack(self.processor.tokenize(texts), [[]] * len(texts))
         content = torch.tensor([hash64(row[0]) - 2**63 for _, row in rows])
@@ -140,10 +139,10 @@ class ParaphraseViews(QuestionViews):
 
 
 class PseudoLabels(nn.Module):
-    """lambda(Q, Q') = 1 if cos(ENC(Q), ENC(Q')) > threshold else 0, by the encoder as it was before training, for what
-    a baseline takes for paraphrases (ParaQD, Appendix B).
+    """Labels for a baseline's paraphrases by the encoder as it was before training (ParaQD, Appendix B):
+    lambda(Q, Q') = 1 if cos(ENC(Q), ENC(Q')) > threshold else 0.
 
-    Belongs into a checkpoint: the encoder, and ``counts``, int64 [2], of pairs found negative and positive.
+    Checkpoints must hold it: the encoder, and ``counts``, int64 [2], of pairs labelled negative and positive.
     """
 
     counts: Tensor
@@ -155,7 +154,7 @@ class PseudoLabels(nn.Module):
 
     @torch.no_grad()
     def forward(self, accelerator: Accelerator, **batch: Tensor) -> Tensor:
-        """Label a packed batch, each question followed by its paraphrase: bool [b], of all processes' pairs."""
+        """Label a packed batch, each question followed by its paraphrase: bool [b], over the pairs of all processes."""
         vectors = F.normalize(self.encoder(**batch).embedding.float(), dim=-1)
         question, paraphrase = vectors.unflatten(0, (-1, 2)).unbind(1)
         valid = accelerator.gather((question * paraphrase).sum(1) > self.threshold)
@@ -163,7 +162,7 @@ class PseudoLabels(nn.Module):
         return valid
 
     def summary(self) -> dict[str, float]:
-        """Return how many pairs of each label there were, and their shares in percent (Table 9)."""
+        """Return the number of pairs of each label, and their shares in percent (Table 9)."""
         counts = dict(zip(("negative", "positive"), self.counts.tolist(), strict=True))
         total = max(1, sum(counts.values()))
         shares = {f"{label}_percent": round(100 * count / total, 2) for label, count in counts.items()}
@@ -173,7 +172,7 @@ class PseudoLabels(nn.Module):
 class ValidationSeparation:
     """mu_s = mu+ - mu-, means of the cosine over valid and invalid paraphrases (ParaQD, Section 4.4).
 
-    NOTE: the paper calls the separation its primary metric, and does not say by what a state is chosen.
+    NOTE: the paper calls the separation its primary metric, but does not say how a state is chosen.
     """
 
     def __init__(self, model: QuestionEncoder, pairs: Sequence[ParaphrasePair], precision: str):
@@ -184,11 +183,11 @@ class ValidationSeparation:
 
     @classmethod
     def of(cls, model: QuestionEncoder, path: str | None, chosen: str) -> ValidationSeparation | None:
-        """Return it for the labelled pairs of the file ``data.valid_pairs``; None, and log a line, without one.
+        """Build it for the labelled pairs of the file ``data.valid_pairs``; None, with a log line, if no file is given.
 
         Raises:
             BankError: The file has faults.
-            ConfigError: It has no pairs of both labels, or one with a text that is none.
+            ConfigError: It lacks pairs of one label, or has a pair with an empty text.
         """
         if path is None:
             log.info("data.valid_pairs: not given, so the last state is kept, not the best")

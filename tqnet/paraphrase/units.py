@@ -1,4 +1,4 @@
-"""Units: how they are written (pint's registry and ``data/units.yaml``), how large they are, and where a text has some.
+"""Units: their spellings (pint's registry and ``data/units.yaml``), their sizes, and where they occur in a text.
 
 Names are in British spelling and the singular: "kilometre per hour", "dollar".
 """
@@ -23,20 +23,20 @@ _TABLES = data("units")
 _MONEY: dict[str, tuple[str, str]] = _TABLES["money"]
 _BY_SIZE: dict[str, list[str]] = _TABLES["by size"]
 _ALIKE: dict[str, list[str]] = _TABLES["alike"]
-#: The dimensions within which a unit may give way to another (ParaQD, f10).
+#: Dimensions in which a unit may be replaced by another (ParaQD, f10).
 REPLACEABLE = ("Currency", "Length", "Time", "Weight", "Speed")
-#: How many places apart two units of a size are that may be taken for each other.
+#: Maximum distance, in the list by size, of a unit and its replacement.
 _NEAR = 2
 _DIMENSIONS = {
     **{"[length]": "Length", "[time]": "Time", "[mass]": "Weight"},
     **{"[length] ** 2": "Area", "[length] ** 3": "Volume"},
 }
-#: Symbols of pint that mean something else in a question.
+#: pint symbols that mean something else in a question.
 _NO_SYMBOLS = ("d", "t", "a", "q")
 
 
 class Spelling(NamedTuple):
-    """A way to write a unit: a word rather than an abbreviation or a sign, in the plural or not."""
+    """A way to write a unit: as a word or as an abbreviation or sign, in the plural or not."""
 
     name: str
     dimension: str
@@ -51,7 +51,7 @@ def _registry() -> pint.UnitRegistry[float]:
 
 @cache
 def spellings() -> dict[str, Spelling]:
-    """Return every way to write a simple unit, or a speed in one word -> what it is."""
+    """Return spelling -> unit, for every way to write a simple unit or a one-word speed."""
     registry = _registry()
     known: dict[str, Spelling] = {}
     for name, shorts in _TABLES["names"].items():
@@ -91,7 +91,7 @@ def abbreviation(name: str) -> str:
 
 def money_name(sign: str) -> str:
     """Return the name of a currency by its sign."""
-    return next(name for name, (_, own) in _MONEY.items() if own == sign)
+    return next(name for name, (_, symbol) in _MONEY.items() if symbol == sign)
 
 
 def in_words(name: str, plural: bool, american: bool = False) -> str:
@@ -104,9 +104,9 @@ def in_words(name: str, plural: bool, american: bool = False) -> str:
 
 @cache
 def size(name: str) -> tuple[str, float]:
-    """Return what a unit is an amount of, and its size: ("[length]", 1000) of a kilometre, ("dollar", 0.01) of a cent.
+    """Return a unit's dimension and size: ("[length]", 1000) for a kilometre, ("dollar", 0.01) for a cent.
 
-    Amounts are the same if their values times this are, by pint's registry; currencies have no rates.
+    Amounts are equal if value times size is, by pint's registry; currencies are not converted.
     """
     if name in _MONEY:
         hundredths = _TABLES["hundredths"]
@@ -116,7 +116,7 @@ def size(name: str) -> tuple[str, float]:
 
 
 def similar_units(name: str, dimension: str) -> list[str]:
-    """Return units that might stand in the place of another: "minute", "second", "day" and "week" for "hour"."""
+    """Return units that might replace another: "minute", "second", "day" and "week" for "hour"."""
     row = _BY_SIZE.get(dimension, [])
     if name not in row:
         return [other for other in row or _ALIKE[dimension] if other != name]
@@ -138,10 +138,10 @@ class Unit:
     """``text[start:end]``, a unit.
 
     Attributes:
-        name: In British spelling and the singular, whatever the text has: "kilometre per hour", "dollar".
+        name: British, singular name, however the text writes it: "kilometre per hour", "dollar".
         dimension: "Length", "Time", "Weight", "Speed", "Currency", "Area" or "Volume".
-        plural: A word in the plural.
-        number: The number that stands at it.
+        plural: True for a word in the plural.
+        number: The number that goes with it.
     """
 
     start: int
@@ -177,10 +177,10 @@ def _pattern() -> re.Pattern[str]:
 
 
 def find_units(text: str, numbers: Sequence[Number]) -> list[Unit]:
-    """Return the units of a text in their order, outside of LaTeX formulas.
+    """Return the units of a text in order, outside LaTeX formulas.
 
     Args:
-        numbers: Those that `tqnet.text.numbers.find_numbers` finds in the text.
+        numbers: The numbers of the text, by `tqnet.text.numbers.find_numbers`.
     """
     formulas = Covered(formula_character_spans(text))
     ends = {number.end: number for number in numbers}
@@ -195,7 +195,7 @@ def find_units(text: str, numbers: Sequence[Number]) -> list[Unit]:
         number = ends.get(before) if match.start() - before <= 3 else None
         if unit := _read(text, match, number):
             units.append(unit)
-            position = unit.end  # "per hour" behind dollars is a unit of its own
+            position = unit.end  # "per hour" after dollars is a unit of its own
     return sorted(units, key=lambda unit: unit.start)
 
 
@@ -233,7 +233,7 @@ def _read(text: str, match: re.Match[str], number: Number | None) -> Unit | None
 
 
 def _spelling(written: str) -> Spelling | None:
-    """Look up a spelling; of an abbreviation of one letter the case matters: "5 M" are no metres."""
+    """Look up a spelling; case matters only for one-letter abbreviations: "5 M" does not mean metres."""
     known = spellings()
     return known.get(written) or (known.get(written.lower()) if len(written) > 1 else None)
 

@@ -1,6 +1,6 @@
-"""What is known of a bank as a whole: how rare its words are, and what queries that it is not about find.
+"""Statistics of a bank: how rare its words are, and the likeness of what unrelated queries find.
 
-A version of an index holds ``background.json``. The words are in lower case, outside of formulas.
+A version of an index holds ``background.json``. The words are in lower case, outside formulas.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from tqnet.text.latex import prose
 
 _FILE = "background.json"
 
-#: Words that are kept; of more, the rarest are dropped. A bank of a million questions has about as many.
+#: Maximum number of words; the rarest beyond are dropped. A bank of a million questions has about as many.
 _MOST = 200_000
 
-#: Latin letters alone: no name of a variable, command, ``x2``, blob, word with accents or within Chinese.
+#: A word of Latin letters only: not a variable, command, ``x2``, blob, word with accents or inside Chinese.
 _LATIN = re.compile(r"(?<![\\\w])[A-Za-z]{2,30}(?!\w)")
 
 
 class Words(dict[str, int]):
-    """Word -> number of questions with it. Without any, all words are equally rare."""
+    """Word -> number of questions with it. If empty, all words are equally rare."""
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> Words:
@@ -37,7 +37,7 @@ class Words(dict[str, int]):
 
     @cached_property
     def most(self) -> int:
-        """Questions with the most frequent word."""
+        """Number of questions with the most frequent word."""
         return max(self.values(), default=1)
 
     def rarity(self, word: str) -> float:
@@ -47,11 +47,11 @@ class Words(dict[str, int]):
 
 @dataclass(frozen=True)
 class Background:
-    """What ranking knows of a bank as a whole.
+    """Statistics of a bank for ranking.
 
     Attributes:
-        words: Tell how much a word in common says, and what a misspelt one means.
-        unrelated: What unrelated queries find at best, by what is searched (`tqnet.search.calibration`).
+        words: Word counts, for the weight of shared words and for spelling correction.
+        unrelated: Likeness of the best results of unrelated queries, by what is searched (`tqnet.search.calibration`).
         measured: Number of questions when ``unrelated`` was measured.
     """
 
@@ -60,21 +60,21 @@ class Background:
     measured: int = 0
 
     def save(self, folder: Path) -> None:
-        """Write it to the folder of a version."""
+        """Write to the folder of a version."""
         with atomic(folder / _FILE) as temporary:
             temporary.write_text(json.dumps(vars(self)), encoding="utf-8")
 
     @staticmethod
     def load(folder: Path) -> Background:
-        """Read it from the folder of a version."""
+        """Read from the folder of a version."""
         file = folder / _FILE
         status = file.stat()
         return _read(file, status.st_ino, status.st_mtime_ns)
 
     def with_words(self, questions: Iterable[Question], terms: Iterable[str]) -> Background:
-        """Count the words of questions: of stem, options and names of concepts.
+        """Add the words of questions: of stem, options and names of concepts.
 
-        Counts only grow: a question that is replaced counts again, and one that is deleted is still counted.
+        Counts only grow: a replaced question counts again, and a deleted one is still counted.
 
         Args:
             terms: The search terms of each question, separated by spaces, without stop words, but also in Chinese.
@@ -87,18 +87,18 @@ class Background:
         return replace(self, words=Words(counts.most_common(_MOST)))
 
 
-@lru_cache(2)  # of a server: the current version and the next
+@lru_cache(2)  # a server reads the current version and the next
 def _read(file: Path, *written: int) -> Background:
     values = json.loads(file.read_text(encoding="utf-8"))
     return Background(**values | {"words": Words(values["words"])})
 
 
 def words_of(terms: str) -> set[str]:
-    """Return the words among search terms: no numbers, signs, formulas or names of variables."""
+    """Return the words among search terms, without numbers, signs, formulas and names of variables."""
     return {term for term in terms.split() if term.isalpha() and not (len(term) == 1 and term.isascii())}
 
 
 def latin_words(text: str) -> Iterator[re.Match[str]]:
-    """Yield the Latin words of a text outside of its formulas, stop words among them."""
+    """Yield the Latin words of a text outside its formulas, including stop words."""
     for start, end in prose(text):
         yield from _LATIN.finditer(text, start, end)

@@ -1,7 +1,7 @@
 """Build an index of a bank, in shards and resumable, and update one.
 
-Each shard of vectors is a file beside the index, so that a killed run can be continued. A version of the index is made
-of them, which becomes the current one when it is complete.
+Each shard of vectors is a file next to the index, so that a killed run can be resumed. The shards become a version of
+the index, which becomes the current one when it is complete.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from tqnet.search.index import Index
 from tqnet.search.records import content_key, state_key, table_vectors
 from tqnet.search.versions import Manifest, Versions, writing
 
-#: Questions of a shard: what a killed run loses, per process or worker.
+#: Number of questions per shard: at most what a killed run loses, per process or worker.
 SHARD = 2048
 
 #: Questions -> their vectors ``[questions, width]``.
 Encode = Callable[[Sequence[Question] | QuestionBank], np.ndarray]
 
-#: A bank, and number -> rows of its shards -> number and vectors of each shard, in any order.
+#: (bank, shard number -> rows) -> number and vectors of each shard, in any order.
 EncodeShards = Callable[[QuestionBank, Mapping[int, range]], Iterable[tuple[int, np.ndarray]]]
 
 
@@ -47,7 +47,7 @@ def _in_process(encode: Encode) -> EncodeShards:
 
 @dataclass(frozen=True)
 class Processes:
-    """The processes that encode together; ``wait`` is their barrier."""
+    """The processes that encode together, with ``wait`` as their barrier."""
 
     rank: int = 0
     count: int = 1
@@ -67,13 +67,13 @@ def build(
     precision: str = "fp32",
     wait: float = 0,
 ) -> None:
-    """Build the index of ``bank`` at ``folder``; to be called by every process.
+    """Build the index of ``bank`` at ``folder``; called by every process.
 
     Args:
         encode_shards: A cluster's workers (`tqnet.search.cluster`); by default ``encode`` in this process.
         replace: ``folder`` may hold an index, which gets another version.
-        keep: Earlier versions to keep (`Versions.switch`).
-        precision: Of the encoder; a killed run in another precision is not continued.
+        keep: Number of earlier versions to keep (`Versions.switch`).
+        precision: Precision of the encoder; a killed run in another precision is not resumed.
         wait: Seconds to wait for another process that writes to the index.
 
     Raises:
@@ -90,7 +90,7 @@ def build(
         versions = Versions.load_or_begin(folder)
         if versions.names and not replace:
             raise FileExistsError(
-                f"{folder}: is there already; --replace it, or bring it up to date by tqnet index sync"
+                f"{folder}: already exists; --replace it, or bring it up to date with tqnet index sync"
             )
         versions.check_alias(manifest)
         if is_main:
@@ -99,8 +99,8 @@ def build(
         processes.wait()
         mine = range(processes.rank, len(shards), processes.count)
         missing = {number: shards[number] for number in mine if not files[number].exists()}
-        total, left = sum(len(shards[number]) for number in mine), sum(map(len, missing.values()))
-        with tqdm(total=total, initial=total - left, unit=" questions", desc="encode", disable=None) as bar:
+        total, remaining = sum(len(shards[number]) for number in mine), sum(map(len, missing.values()))
+        with tqdm(total=total, initial=total - remaining, unit=" questions", desc="encode", disable=None) as bar:
             for number, vectors in (encode_shards or _in_process(encode))(bank, missing):
                 with atomic(files[number]) as temporary, temporary.open("wb") as stream:
                     np.save(stream, vectors)
@@ -120,7 +120,7 @@ def build(
 def _prepare(work: Path, plan: dict[str, object]) -> None:
     """Make an empty folder for the shards, or keep that of a run with the same plan."""
     file = work / "plan.json"
-    with suppress(OSError, ValueError):  # damaged: start anew
+    with suppress(OSError, ValueError):  # damaged: start over
         if json.loads(file.read_text(encoding="utf-8")) == plan:
             return
     shutil.rmtree(work, ignore_errors=True)
@@ -145,18 +145,18 @@ class Changes:
 
 
 def update(index: Index, bank: Iterable[Question], encode: Encode, *, delete: bool = False) -> Changes:
-    """Write the new and changed questions of ``bank``, a shard at a time; a killed run is simply repeated.
+    """Write the new and changed questions of ``bank``, a shard at a time; simply repeat a killed run.
 
     Args:
         delete: Remove questions that are not in ``bank``, and repair the figures that a killed run left behind.
     """
-    everything = index.states() if delete else {}
+    all_states = index.states() if delete else {}
     figures = index.figure_states() if delete else Counter()
     seen: set[str] = set()
     added = changed = encoded = 0
     for questions in batched(bank, SHARD):
         states = {question.id: (state_key(question), content_key(question)) for question in questions}
-        known = everything if delete else index.states(list(states))
+        known = all_states if delete else index.states(list(states))
         seen |= states.keys()
         fresh = [
             question
@@ -174,15 +174,15 @@ def update(index: Index, bank: Iterable[Question], encode: Encode, *, delete: bo
         index.put(fresh, np.stack([vectors[question.id] for question in fresh]))
         new = sum(question.id not in known for question in fresh)
         added, changed, encoded = added + new, changed + len(fresh) - new, encoded + len(reworded)
-    gone = everything.keys() - seen
-    index.delete(gone | {id for id, _ in figures} - seen)  # also figures of questions that never were
+    gone = all_states.keys() - seen
+    index.delete(gone | {id for id, _ in figures} - seen)  # also figures whose questions were never written
     index.optimize()
     index.calibrate(encode)
     return Changes(added, changed, len(gone), len(seen) - added - changed, encoded)
 
 
 def _has_figures(question: Question, count: int) -> bool:
-    """Return True if ``count`` is the number of its figures that can be read."""
+    """Return True if ``count`` is the number of the question's readable figures."""
     return count == len(question.images) or count == sum(decode_image(path) is None for path in question.images)
 
 

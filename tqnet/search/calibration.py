@@ -1,4 +1,4 @@
-"""Where the scale of likeness begins: at what everyday sentences find, which no bank of questions is about."""
+"""The zero of the likeness scale: what everyday sentences find, which no bank of questions is about."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tqnet.search.build import Encode
     from tqnet.search.engine import SearchEngine
 
-#: By language: a bank finds more of what is in its own. None is in `assets/unrelated_queries.jsonl`, which tests this.
+#: By language, as a bank finds more in its own. None is in `assets/unrelated_queries.jsonl`, which tests this.
 UNRELATED = {
     "en": """
         Where did I park the car?
@@ -83,15 +83,15 @@ UNRELATED = {
     """,
 }
 
-#: Cosine of the character runs from which on a candidate is about the sentence after all.
+#: Minimum cosine of the character runs for a candidate that is about the sentence after all.
 _ABOUT_IT = 0.5
 
-#: Share of the sentences that find nothing above.
+#: Share of the sentences that find nothing above the zero.
 _SHARE = 0.95
 
 
 def unrelated_likeness(engine: SearchEngine, encode: Encode, words: Words) -> dict[str, float]:
-    """Return the likeness below which a result says nothing, by what is searched: ``vectors``, or ``words`` alone."""
+    """Return the likeness below which a result is meaningless, by what is searched: ``vectors``, or ``words`` alone."""
     best: dict[str, list[float]] = {"vectors": [], "words": []}
     retrieve = Retriever(engine)
     for sentences in UNRELATED.values():

@@ -1,6 +1,6 @@
 """Encode on a cluster: a pool of Ray Data actors, each with model and bank, that take whole shards.
 
-A lost machine loses no shard: Ray restarts its actors and their tasks where there is room.
+No shard is lost with a machine: Ray restarts its actors and their tasks where there is room.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tqnet.questions import QuestionBank
 if TYPE_CHECKING:
     from tqnet.search.build import Encode
 
-# Read at import. Ray's core warns of every pool's arguments on stderr; errors are raised all the same.
+# Read at import. Ray's core warns about the arguments of every pool on stderr; errors are raised anyway.
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
 
@@ -35,12 +35,12 @@ PATIENCE = 60
 
 _QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
 
-#: In a subprocess: Ray tries a silent address for two minutes, and then exits the process.
+#: Runs in a subprocess: Ray tries a silent address for two minutes, and then exits the process.
 _PROBE = f"import sys, ray; ray.init(sys.argv[1], **{_QUIET})"
 
 
 class ClusterError(ValueError):
-    """No cluster answers, it has no room for a worker, or a worker fails."""
+    """No cluster answers, the cluster has no room for a worker, or a worker fails."""
 
 
 @contextmanager
@@ -51,7 +51,7 @@ def connected(address: str) -> Iterator[None]:
         address: ``HOST:PORT``, ``auto`` for this machine's cluster, or ``local`` for a new one of this machine alone.
 
     Raises:
-        ClusterError: None answers within :data:`PATIENCE` seconds.
+        ClusterError: No cluster answers within :data:`PATIENCE` seconds.
     """
     if address != "local":
         _probe(address)
@@ -79,7 +79,7 @@ def _probe(address: str) -> None:
 
 
 def has_gpus() -> bool:
-    """Return True if the cluster has any."""
+    """Return True if the cluster has GPUs."""
     return ray.cluster_resources().get("GPU", 0) > 0
 
 
@@ -88,9 +88,9 @@ class Workers:
     """Encode shards on the connected cluster (`tqnet.search.build.EncodeShards`).
 
     Attributes:
-        load: Called once by each worker.
-        count: By default as many as there is room for at the start.
-        cpus, gpus: Of each worker; torch uses as many threads as it has CPUs.
+        load: Function that loads the encoder, called once by each worker.
+        count: Number of workers; by default as many as fit at the start.
+        cpus, gpus: CPUs and GPUs per worker; torch uses one thread per CPU.
     """
 
     load: Callable[[], Encode]
@@ -102,10 +102,10 @@ class Workers:
         """Yield number and vectors of each shard as it finishes.
 
         Args:
-            bank: With a path, which the workers read too.
+            bank: A bank with a path, which the workers read, too.
 
         Raises:
-            ClusterError: No machine has room for a worker, one cannot read bank, figures or model, or they differ.
+            ClusterError: No machine has room for a worker, or one cannot read bank, figures or model, or reads others.
         """
         if not shards:
             return
@@ -117,7 +117,7 @@ class Workers:
             encoded = ray.data.from_items(tasks, override_num_blocks=len(tasks)).map(
                 _Worker,  # type: ignore[arg-type]
                 fn_constructor_args=(bank.path.absolute(), self.load),
-                # A minimum of one lets the last workers go, which makes room for the tasks of a lost machine.
+                # A minimum of one releases idle workers at the end, which makes room for the tasks of a lost machine.
                 compute=ray.data.ActorPoolStrategy(
                     min_size=1, initial_size=count, max_size=count, max_tasks_in_flight_per_actor=2
                 ),
@@ -128,7 +128,7 @@ class Workers:
                 if done["fault"]:
                     raise ClusterError(f"machine {done['machine']}: {done['fault']}")
                 if done["fingerprint"] != bank.select(shards[done["number"]]).fingerprint:
-                    raise ClusterError(f"machine {done['machine']}: {bank.path}: other questions or figures than here")
+                    raise ClusterError(f"machine {done['machine']}: {bank.path}: questions or figures differ from here")
                 yield done["number"], done["vectors"]
         except ray.exceptions.RayError as error:
             raise ClusterError(f"Ray: {_last_line(str(error))}") from error
@@ -139,7 +139,7 @@ class Workers:
         room = sum(min(free.get(name, 0) // need for name, need in needs.items() if need) for free in machines)
         if not room:
             raise ClusterError(
-                f"none of {len(machines)} machines has the {self.cpus} CPUs and {self.gpus} GPUs of a worker "
+                f"none of {len(machines)} machines has {self.cpus} CPUs and {self.gpus} GPUs for a worker "
                 "(--ray-cpus, --ray-gpus)"
             )
         return int(room)
@@ -170,7 +170,7 @@ class _Worker:
             questions = self.bank.select(np.flatnonzero(np.isin(self.lines, task["lines"])))
             return done | {"fingerprint": questions.fingerprint, "vectors": self.encode(questions)}
         except (OSError, ValueError, ImportError, RuntimeError, MemoryError) as error:
-            # As a value: Ray Data keeps only the text of an exception's traceback.
+            # Returned as a value: Ray Data keeps only the text of an exception's traceback.
             return done | {"fault": str(error) or type(error).__name__, "vectors": np.empty((0, 0), np.float32)}
 
 

@@ -1,10 +1,10 @@
-"""Find clusters of duplicates in a bank, by cheap signs first: equal text, near text, then a model's judgement.
+"""Find clusters of duplicates in a bank, cheap signs first: equal text, near text, then a model's judgement.
 
-Only questions with a common key are compared, so that time and memory grow with the bank and not with its square.
-Questions with different figures are no duplicates, whatever their texts: "Find x." stands below a thousand drawings.
+Only questions with a common key are compared, so that time and memory grow linearly with the bank. Questions with
+different figures are not duplicates, whatever their texts: "Find x." stands below a thousand drawings.
 
-Near vectors are found by bands of random hyperplanes (Charikar 2002), in numpy: an index that answers queries one after
-the other takes hours where each of a million vectors is a query.
+Near vectors are found by bands of random hyperplanes (Charikar 2002), in numpy: an index that answers one query at a
+time takes hours where each of a million vectors is a query.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ from tqnet.questions.traits import one_form
 from tqnet.search.records import unit
 from tqnet.search.retrieval import NEAR
 
-#: Vectors on the same side of all hyperplanes of one of ``TABLES`` sets are compared; a set has enough planes to leave
-#: each vector with few others. Of pairs with cosine 0.9, 16 planes (65,000 vectors) find 94 in 100.
+#: Number of sets of hyperplanes. Vectors on the same side of all planes of a set are compared; a set has enough planes
+#: to leave each vector with few others. 16 planes (65,000 vectors) find 94 % of pairs with cosine 0.9.
 TABLES = 32
-_FEWEST, _MOST = 8, 20
+_MIN_PLANES, _MAX_PLANES = 8, 20
 
-#: Least cosine of neighbours, of centred vectors.
-LEAST = 0.6
+#: Minimum cosine of neighbours, for centred vectors.
+MIN_COSINE = 0.6
 
-#: Least share of three-word runs of pairs that a model judges; MinHash finds four in ten at 0.5 and eight in ten at
-#: 0.6, the vectors most others.
-JUDGED = 0.5
-#: Pairs per question that a model judges, of near texts and of near vectors.
-MOST = 5
+#: Minimum share of common three-word runs in pairs that a model judges; MinHash finds four in ten at 0.5 and eight in
+#: ten at 0.6, the vectors most others.
+MIN_JUDGED = 0.5
+#: Maximum number of pairs per question that a model judges, of near texts and of near vectors each.
+MAX_JUDGED = 5
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _CHUNK = 50_000
@@ -57,9 +57,9 @@ def neighbours(vectors: np.ndarray, rows: np.ndarray, kinds: np.ndarray, most: i
 
     Args:
         vectors: ``[n, width]``; may be a memory map.
-        rows: To compare, int64 ``[r]``.
-        kinds: uint64 ``[r]``; only rows of the same kind are compared.
-        most: A pair is among the ``most`` nearest of one of its ends.
+        rows: Rows to compare, int64 ``[r]``.
+        kinds: Kind of each row, uint64 ``[r]``; only rows of the same kind are compared.
+        most: A pair must be among the ``most`` nearest of one of its ends.
     """
     if len(rows) < 2:
         return np.empty((2, 0), dtype=np.int64)
@@ -72,7 +72,7 @@ def neighbours(vectors: np.ndarray, rows: np.ndarray, kinds: np.ndarray, most: i
         for places in tqdm(alike_within(keys), desc="neighbours", unit="", total=TABLES, disable=None):
             pairs = rows[places]
             cosines = _cosines(vectors, pairs, mean)
-            yield pairs[:, cosines >= LEAST], cosines[cosines >= LEAST]
+            yield pairs[:, cosines >= MIN_COSINE], cosines[cosines >= MIN_COSINE]
 
     return best_of_each(near_pairs(), most)[0]
 
@@ -92,8 +92,8 @@ def best_of_each(batches: Iterable[ScoredPairs], most: int) -> ScoredPairs:
 
 
 def _plane_keys(vectors: np.ndarray, rows: np.ndarray, mean: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Return the side of each table's planes that the vectors lie on, uint64 ``[TABLES, rows]``."""
-    planes = int(np.clip(np.ceil(np.log2(len(rows))), _FEWEST, _MOST))
+    """Return for each table the sides of its planes that vectors lie on, as uint64 ``[TABLES, rows]``."""
+    planes = int(np.clip(np.ceil(np.log2(len(rows))), _MIN_PLANES, _MAX_PLANES))
     normals = rng.standard_normal((vectors.shape[1], TABLES * planes)).astype(np.float32)
     weights = np.uint64(1) << np.arange(planes, dtype=np.uint64)
     keys = np.empty((TABLES, len(rows)), dtype=np.uint64)
@@ -142,9 +142,9 @@ class Judge:
     """A model that decides on candidates.
 
     Attributes:
-        vectors: Of the bank's questions, ``[n, width]``, whose nearest are candidates too.
+        vectors: Vectors of the bank's questions, ``[n, width]``, whose nearest neighbours are candidates, too.
         decide: Rows of the bank, int ``[2, p]`` -> probabilities of RELATIONS, ``[p, 4]``.
-        least: Least probability of a duplicate.
+        least: Minimum probability of a duplicate.
     """
 
     vectors: np.ndarray
@@ -154,7 +154,7 @@ class Judge:
 
 @dataclass
 class Duplicates:
-    """Clusters of duplicates, in the order of their first rows, and how many candidates a model gave which relation."""
+    """Clusters of duplicates, in the order of their first rows, and relation -> number of candidates by a model."""
 
     clusters: list[Cluster]
     relations: Counter[str] = field(default_factory=Counter)
@@ -163,9 +163,9 @@ class Duplicates:
 def find_duplicates(bank: QuestionBank, threshold: float = NEAR, judge: Judge | None = None) -> Duplicates:
     """Return the clusters of duplicates in ``bank``.
 
-    Duplicates have the same figures, and equal texts in one form, digits kept (`tqnet.questions.traits.one_form`); or
-    texts that share ``threshold`` of their three-word runs and differ in nothing that tells
-    (`tqnet.questions.differences`). A judge replaces the latter rule, on more candidates.
+    Duplicates have the same figures, and either equal normalized texts with their digits
+    (`tqnet.questions.traits.one_form`), or texts that share ``threshold`` of their three-word runs without a
+    significant difference (`tqnet.questions.differences`). A judge replaces the latter rule, on more candidates.
 
     Raises:
         ValueError: ``threshold`` is not in (0, 1].
@@ -181,7 +181,7 @@ def find_duplicates(bank: QuestionBank, threshold: float = NEAR, judge: Judge | 
     for link in links:
         forest.merge(link.first, link.second)
     rest = np.setdiff1d(np.arange(len(bank)), [link.second for link in links])
-    near = _near_texts(sets, rest, figures, threshold if judge is None else JUDGED)
+    near = _near_texts(sets, rest, figures, threshold if judge is None else MIN_JUDGED)
     relations: Counter[str] = Counter()
     if judge is None:
         for pairs, similarity in near:
@@ -192,8 +192,8 @@ def find_duplicates(bank: QuestionBank, threshold: float = NEAR, judge: Judge | 
                     forest.merge(a, b)
                     links.append(Link(a, b, "near text", score))
     else:
-        by_vector = neighbours(judge.vectors, rest, figures[rest], MOST)
-        candidates = np.unique(np.concatenate((best_of_each(near, MOST)[0], by_vector), axis=1), axis=1)
+        by_vector = neighbours(judge.vectors, rest, figures[rest], MAX_JUDGED)
+        candidates = np.unique(np.concatenate((best_of_each(near, MAX_JUDGED)[0], by_vector), axis=1), axis=1)
         probabilities = judge.decide(candidates)
         relations.update(RELATIONS[relation] for relation in probabilities.argmax(1).tolist())
         chances = probabilities[:, RELATIONS.index("duplicate")]
@@ -228,7 +228,7 @@ def _figure_keys(bank: QuestionBank) -> np.ndarray:
 
 
 def _read_texts(bank: QuestionBank) -> tuple[np.ndarray, ShingleSets]:
-    """Return a hash of each question's text in one form, uint64 ``[n]``, and its shingles, digits kept."""
+    """Return a hash of each question's normalized text, uint64 ``[n]``, and its shingles, with digits."""
     hashes = array("Q")
 
     def texts() -> Iterator[str]:
@@ -243,7 +243,7 @@ def _read_texts(bank: QuestionBank) -> tuple[np.ndarray, ShingleSets]:
 
 
 def _near_texts(sets: ShingleSets, rows: np.ndarray, figures: np.ndarray, least: float) -> Iterator[ScoredPairs]:
-    """Yield pairs of ``rows`` with the same figures and similarities of ``least``, and these."""
+    """Yield pairs of ``rows`` with the same figures and similarities of at least ``least``, and the similarities."""
     sizes = sets.sizes
     for places in alike_within(band_keys(sets, rows) ^ figures[rows]):
         pairs = rows[places]

@@ -4,7 +4,7 @@ One test suite holds every engine to the contract:
 
 - Writes are acknowledged: what a call wrote survives a kill of the process, and every later call reads it.
 - Higher scores are better: the cosine of vectors, or BM25 of words in the engine's own variant. Ties are broken by id.
-- ``add`` writes all records of a call or none; if the writer is killed, Milvus may keep some, each of them whole.
+- ``add`` writes all records of a call or none; if the writer is killed, Milvus may keep some of them, each complete.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _FOLDERS: dict[Table, str] = {"questions": "lance", "figures": "figures"}
 
 
 class Hit(NamedTuple):
-    """A search result, with the columns that were asked for (`tqnet.search.records.table_rows`)."""
+    """A search result, with the requested columns (`tqnet.search.records.table_rows`)."""
 
     id: str
     score: float
@@ -72,7 +72,7 @@ class SearchEngine(ABC):
     schema: pa.Schema
 
     def add(self, records: pa.Table, *, known_new: bool = False) -> None:
-        """Write new records; with ``known_new``, without looking up whether their ids exist.
+        """Write new records; with ``known_new``, without checking whether their ids exist.
 
         Raises:
             DuplicateIdError, FieldError: See :meth:`check`; nothing was written.
@@ -104,7 +104,7 @@ class SearchEngine(ABC):
             raise DuplicateIdError(f"{min(known)}: there is a record of this id already ({len(known):,} such ids)")
 
     def delete(self, ids: Collection[str]) -> int:
-        """Remove records; return how many existed."""
+        """Remove records; return the number that existed."""
         known = self.get(sorted(set(ids)), ["id"])["id"].to_pylist()
         self.remove(list(id_filters(known)))
         return len(known)
@@ -135,7 +135,7 @@ class SearchEngine(ABC):
         """Return the ``k`` records that meet ``where`` with the highest cosine to ``vector`` [width], best first.
 
         Args:
-            columns: To be read with each hit.
+            columns: Columns to read with each hit.
         """
 
     @abstractmethod
@@ -148,7 +148,7 @@ class SearchEngine(ABC):
         """
 
     def _with_rows(self, hits: Sequence[Hit], columns: Sequence[str]) -> list[Hit]:
-        """Return hits with ``columns``, without those that have been deleted meanwhile."""
+        """Return hits with ``columns``, without those deleted in the meantime."""
         if not columns:
             return list(hits)
         rows = {row["id"]: row for row in table_rows(self.get([hit.id for hit in hits], columns))}
@@ -156,7 +156,7 @@ class SearchEngine(ABC):
 
     @abstractmethod
     def count(self, where: Sequence[Filter] = ()) -> int:
-        """Return how many records meet ``where``."""
+        """Return the number of records that meet ``where``."""
 
     @abstractmethod
     def scan(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
@@ -164,7 +164,7 @@ class SearchEngine(ABC):
 
     @abstractmethod
     def optimize(self) -> None:
-        """Bring the indexes up to date with the writes; searches are complete without it, and faster after it."""
+        """Bring the indexes up to date; searches are complete without it, and faster after it."""
 
     def version(self) -> int | None:
         """Return a number that changes with every write of any process; None if the engine has none."""
@@ -203,7 +203,7 @@ def _exported(file: Path, read: Callable[[Path], T]) -> T:
     try:
         return read(file)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise EngineError(f"{file}: not as tqnet index export writes it ({first_line(error)})") from None
+        raise EngineError(f"{file}: not written by tqnet index export ({first_line(error)})") from None
 
 
 #: Limit -> hits, and the highest score that any other record can have; None if there are no others.
@@ -213,7 +213,7 @@ Search = Callable[[int], tuple[list[Hit], float | None]]
 def top_hits(search: Search, k: int) -> list[Hit]:
     """Return the ``k`` best hits, ties broken by id.
 
-    An engine cuts its list anywhere among equal scores, so the limit grows until the cut lies behind the ties.
+    An engine cuts its list anywhere among equal scores, so the limit grows until the cut is after the ties.
     """
     limit = k + 16
     while True:
@@ -235,7 +235,7 @@ def rounded(score: float) -> float:
 
 
 def id_filters(ids: Sequence[str], size: int = 1000) -> Iterator[Filter]:
-    """Yield filters for ``ids``, as many at a time as a condition may name."""
+    """Yield filters for ``ids``, each with as many as a condition may name."""
     for start in range(0, len(ids), size):
         yield Filter("id", "=", tuple(ids[start : start + size]))
 
@@ -245,7 +245,7 @@ def write_conditions(where: Sequence[Filter], contains_any: str, brackets: str, 
 
     Args:
         contains_any: Name of the function that looks for values in an array.
-        brackets: Around the values of a set.
+        brackets: Brackets around the values of a set.
         quote: Text -> literal.
     """
     parts = []
@@ -268,13 +268,13 @@ def write_conditions(where: Sequence[Filter], contains_any: str, brackets: str, 
 class Place:
     """Where an index keeps its records.
 
-    A Milvus collection has a unique name, which the version of the index remembers, and an alias for other users of the
-    server, which the current version has. So renaming a folder moves its records along, and the leftovers of a killed
-    run are identified by their folder.
+    A Milvus collection has a unique name, stored with the version of the index; the collection of the current version
+    also has an alias, for other users of the server. So an index keeps its records when its folder is renamed, and the
+    leftovers of a killed run are identified by their folder.
 
     Attributes:
         engine: ``lance`` or ``milvus``.
-        uri: The server, ``http://HOST:PORT``.
+        uri: URI of the server, ``http://HOST:PORT``.
         collection: The alias.
         records: The unique name of the collection; empty before it exists.
         shards, replicas: See `tqnet.search.milvus.MilvusEngine`.
@@ -292,7 +292,7 @@ class Place:
 
     def __post_init__(self) -> None:
         if self.engine not in ("lance", "milvus"):
-            raise ValueError(f"engine: {self.engine!r} is none of lance, milvus")
+            raise ValueError(f"engine: {self.engine!r} is not one of lance, milvus")
         if self.engine == "lance":
             if self.uri or self.collection:
                 raise ValueError("uri, collection: only for engine milvus; lance keeps its records in files")
@@ -300,7 +300,7 @@ class Place:
         if not re.fullmatch(r"https?://[^@\s]+", self.uri):
             raise ValueError("uri: must be http://HOST:PORT; credentials are read from MILVUS_TOKEN")
         if not re.fullmatch(r"[A-Za-z_]\w{0,199}", self.collection, re.ASCII):
-            raise ValueError(f"collection: {self.collection!r} must be letters, digits and _, 200 at most")
+            raise ValueError(f"collection: {self.collection!r} must be at most 200 letters, digits and _")
 
     @property
     def collections(self) -> dict[Table, str]:

@@ -1,4 +1,4 @@
-"""Evaluate retrieval (FSE, Table 1, R@100, Eq. 7), and what ranking adds to its precision (FSE, Table 2)."""
+"""Evaluate retrieval (FSE, Table 1, R@100, Eq. 7), and the gain in precision by ranking (FSE, Table 2)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Way:
 
 BY_SCORE = Way("both, by score")
 
-#: For queries of which only text and figures are known.
+#: Ways for queries with text and figures only.
 WAYS = (
     Way("exact text", ("text",)),
     Way("vectors", ("vector",)),
@@ -53,7 +53,7 @@ WAYS = (
     Way("both, concepts guessed", guess=True),
 )
 
-#: Also for queries with concepts, unless similarity is defined by these.
+#: Further ways for queries with concepts, unless similarity is defined by concepts.
 KNOWN = (
     Way("exact text, concepts known", ("text",), concepts=True),
     Way("both, concepts known", concepts=True),
@@ -61,7 +61,7 @@ KNOWN = (
 
 
 def weighted(weights: Iterable[float], way: Way = BY_SCORE) -> tuple[Way, ...]:
-    """Return ``way`` with each of these text weights, without repetitions."""
+    """Return ``way`` with each of the text weights, without repetitions."""
     named = {f"{way.name}, text {weight:g}": weight for weight in weights}
     return tuple(replace(way, name=name, text_weight=weight) for name, weight in named.items())
 
@@ -81,10 +81,10 @@ def similar_queries(
     limit: int | None = None,
     seed: int = 0,
 ) -> list[int]:
-    """Return the numbers of the questions of a split, or of all, that have ``least`` similar ones, except ``without``.
+    """Return the indices of questions in a split, or in all, with at least ``least`` similar ones, except ``without``.
 
     Args:
-        limit: Draw this many of them.
+        limit: Number of questions to draw; by default all.
 
     Raises:
         ValueError: There are none.
@@ -103,9 +103,9 @@ class RetrievedQuery:
     """A query with its candidates in the order of retrieval.
 
     Attributes:
-        similar: Which candidates are similar to the query, ``[candidates]``.
+        similar: Mask of the candidates that are similar to the query, ``[candidates]``.
         relevant: Number of similar questions in the whole bank.
-        group: Of the query, for the bootstrap.
+        group: Group of the query, for the bootstrap.
     """
 
     query: Question
@@ -118,11 +118,11 @@ class RetrievedQuery:
 def retrieve_candidates(
     engine: SearchEngine, bank: QuestionBank, similarity: Similarity, queries: Sequence[int], way: Way, n: int
 ) -> list[RetrievedQuery]:
-    """Retrieve ``n`` candidates of each query, with its duplicates: groups of similar questions may contain them.
+    """Retrieve ``n`` candidates for each query, including its duplicates: groups of similar questions may contain them.
 
     Args:
-        bank: The questions of the index (:func:`index_bank`), which ``similarity`` is about.
-        queries: Numbers of questions.
+        bank: The questions of the index (:func:`index_bank`), to which ``similarity`` refers.
+        queries: Indices of questions.
     """
     numbers = {id: number for number, id in enumerate(bank.ids)}
     retrieve = Retriever(engine, way.merging, way.text_weight, way.guess)
@@ -142,15 +142,15 @@ class RankingScores:
     """P@k of every query with five similar questions.
 
     Attributes:
-        precision: k -> ``[queries]``.
-        groups: Of the queries, for the bootstrap.
+        precision: k -> P@k of each query, ``[queries]``.
+        groups: Groups of the queries, for the bootstrap.
     """
 
     precision: dict[int, FloatArray]
     groups: IntArray
 
     def interval(self, k: int, over: RankingScores | None = None) -> Interval:
-        """Return the 95 % interval of P@k, or of its gain over another order, by group."""
+        """Return the 95 % interval of P@k, or of its gain over another order, resampling groups."""
         return bootstrap_interval(self.precision[k] - (over.precision[k] if over else 0.0), self.groups)
 
 
@@ -169,7 +169,7 @@ class RetrievalScores:
 
     Attributes:
         recall: R@n of each query, ``[queries]``.
-        groups: Of these queries, for the bootstrap.
+        groups: Groups of these queries, for the bootstrap.
         order: P@k of the queries with at least five similar questions, in the order of retrieval.
     """
 
@@ -179,7 +179,7 @@ class RetrievalScores:
 
     @property
     def interval(self) -> Interval:
-        """95 % interval of the mean recall, by group."""
+        """95 % interval of the mean recall, resampling groups."""
         return bootstrap_interval(self.recall, self.groups)
 
 
@@ -191,7 +191,7 @@ def evaluate_retrieval(
     ways: Sequence[Way] = WAYS,
     n: int = CANDIDATES,
 ) -> dict[str, RetrievalScores]:
-    """Score the retrieval of ``queries`` (:func:`similar_queries`) in the whole index, for each way."""
+    """Score the retrieval of ``queries`` (:func:`similar_queries`) from the whole index, for each way."""
     results = {}
     for way in ways:
         retrieved = retrieve_candidates(engine, bank, similarity, queries, way, n)
@@ -219,7 +219,7 @@ def retrieval_table(results: dict[str, RetrievalScores], n: int) -> Table:
 #: Name of the order before ranking.
 RETRIEVED = "order of retrieval"
 
-#: Name of the order by the first features -> how many; a ranker starts from the last.
+#: Name of the order by the first features -> number of features; a ranker starts from the last order.
 ORDERS = {", ".join(FEATURES[:count]): count for count in range(1, 1 + len(FEATURES))}
 START = list(ORDERS)[-1]
 
@@ -230,7 +230,7 @@ ScorePairs = Callable[[Sequence[tuple[Question, Question]], np.ndarray], np.ndar
 def evaluate_ranking(
     queries: Sequence[RetrievedQuery], rankers: Mapping[str, ScorePairs], first: int = 20, words: Words | None = None
 ) -> dict[str, RankingScores]:
-    """Score the order of retrieval, the orders by features, and the order that each ranker gives the ``first``.
+    """Score the order of retrieval, the orders by features, and each ranker's order of the ``first`` candidates.
 
     Raises:
         ValueError: A ranker has the name of another order.
@@ -262,7 +262,7 @@ def _descending(scores: np.ndarray) -> IntArray:
 
 
 def ranking_table(results: Mapping[str, RankingScores], first: int) -> Table:
-    """Return a table with a row for each order, and its gains over retrieval and over the row before."""
+    """Return a table with a row for each order, and its gains over retrieval and over the previous row."""
     rows, k = [], max(FIRST)
     for before, name in pairwise(["", *results]):
         scores = results[name]

@@ -1,4 +1,4 @@
-"""Figures as records of their own, found by their looks: from their pixels, whatever the model of an index reads."""
+"""Figures as separate records, found by their looks: from their pixels, whatever the model of an index reads."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from tqnet.questions.images import open_figure
 from tqnet.search.engine import SearchEngine, id_filters
 from tqnet.search.records import FIELDS, Filter, schema, table_vectors, unit
 
-#: Side of the square that a figure is scaled to, and its waves that are kept in either direction: chosen on geometry's
-#: `valid` for copies (``reproduce.benchmarks.figures``).
+#: Side of the square that a figure is scaled to, and number of frequencies kept in each direction: chosen on copies in
+#: geometry's `valid` (``reproduce.benchmarks.figures``).
 _SIDE, _WAVES = 64, 16
 
 #: Length of a figure's vector.
 WIDTH = _WAVES**2
 
-#: Least difference of grey, 0 to 255, from the margin; JPEG's noise is less.
+#: Minimum difference in grey, 0 to 255, from the margin; JPEG noise is less.
 _DRAWN = 40
 
 #: Share of a side that a careless screenshot cuts off.
 _CUT = 0.035
 
-#: Cosine that says nothing: that of the nearest of 5,000 other drawings, mostly.
+#: Cosine that is meaningless: usually that of the nearest of 5,000 other drawings.
 _OTHER = 0.6
 
-#: What a question without the query's figure is worth, as a share: to a query with a text, and to a figure alone.
+#: Factor on the scores of questions without the query's figure: for a query with text, and for a figure alone.
 _BESIDE_TEXT, _ALONE = 0.9, 0.5
 
 
@@ -40,7 +40,8 @@ def describe(figure: np.ndarray) -> np.ndarray:
     """Describe a figure, uint8 ``[H, W, 3]``, by its low frequencies without its margin.
 
     Returns:
-        float32 ``[2, 256]``, as it is and as if it had been cut off; each of length 1, or 0 if nothing is drawn.
+        float32 ``[2, 256]``, for the figure as it is and as if it had been cropped; each of length 1, or 0 if nothing
+        is drawn.
     """
     grey = np.asarray(Image.fromarray(figure).convert("L"), dtype=np.float32)
     grey = grey - np.median(np.concatenate([grey[0], grey[-1], grey[:, 0], grey[:, -1]]))
@@ -52,18 +53,18 @@ def describe(figure: np.ndarray) -> np.ndarray:
 
 
 def _waves(grey: np.ndarray, cut: float) -> np.ndarray:
-    """Return the waves ``[256]`` of a figure ``[h, w]`` in the middle of a square; ``cut`` is added to each side."""
+    """Return the frequencies ``[256]`` of a figure ``[h, w]`` centred in a square, with ``cut`` added on each side."""
     side = round(max(grey.shape) * (1 + 2 * cut))
     wide = grey if grey.shape[1] >= grey.shape[0] else grey.T
-    # A side after the other, the longer one first: the whole square of a long thin figure would not fit into memory.
+    # One side after the other, the longer one first: the square of a long thin figure would not fit into memory.
     small = _scaled(_scaled(wide, side).T, side).T
     waves = dctn(small if wide is grey else small.T, norm="ortho")[:_WAVES, :_WAVES]
-    waves[0, 0] = 0  # how dark it is
-    return (np.sign(waves) * np.sqrt(np.abs(waves))).ravel()  # so that no wave drowns the others
+    waves[0, 0] = 0  # overall darkness
+    return (np.sign(waves) * np.sqrt(np.abs(waves))).ravel()  # so that no frequency drowns out the others
 
 
 def _scaled(rows: np.ndarray, side: int) -> np.ndarray:
-    """Place rows ``[n, width]`` in the middle of longer ones of length ``side``; return these scaled, ``[n, 64]``."""
+    """Centre rows ``[n, width]`` in rows of length ``side``, and scale them to ``[n, 64]``."""
     height, width = rows.shape
     left = (side - width) // 2
     longer = np.pad(rows, ((0, 0), (left, side - width - left)))
@@ -71,9 +72,9 @@ def _scaled(rows: np.ndarray, side: int) -> np.ndarray:
 
 
 def figure_records(questions: pa.Table) -> pa.Table:
-    """Return a record of each figure of ``questions`` (`tqnet.search.records`) that can be read.
+    """Return a record for each readable figure of ``questions`` (`tqnet.search.records`).
 
-    The fields to filter by and ``state`` are the question's; ``content`` is its id, and texts are empty.
+    Filter fields and ``state`` are the question's; ``content`` is the question's id, and texts are empty.
     """
     rows, ids, vectors = [], [], [np.zeros(0, np.float32)]
     for row, (id, paths) in enumerate(zip(questions["id"].to_pylist(), questions["images"].to_pylist(), strict=True)):
@@ -108,10 +109,10 @@ def filters_of_questions(ids: Collection[str]) -> Iterator[Filter]:
 
 @dataclass(frozen=True)
 class Looks:
-    """The figures of a query, to be compared with those of an index.
+    """The figures of a query, to compare with those of an index.
 
     Attributes:
-        vectors: As `describe` returns them, without zeros, ``[n, 256]``.
+        vectors: Vectors of `describe`, without zeros, ``[n, 256]``.
     """
 
     engine: SearchEngine
@@ -119,7 +120,7 @@ class Looks:
 
     @classmethod
     def read(cls, engine: SearchEngine, figures: Sequence[str]) -> Looks | None:
-        """Read the figures at these paths, without those that are missing, damaged or blank; None if none is left."""
+        """Read the figures at these paths, skipping missing, damaged and blank ones; None if none is left."""
         described = [np.zeros((0, WIDTH), np.float32)]
         for path in figures:
             with suppress(OSError):
@@ -129,13 +130,13 @@ class Looks:
         return cls(engine, drawn) if len(drawn) else None
 
     def nearest(self, k: int, where: Sequence[Filter] = ()) -> list[str]:
-        """Return the ids of the questions with the ``k`` figures nearest to each of the query's."""
+        """Return the ids of the questions with the ``k`` figures nearest to each figure of the query."""
         where = [replace(condition, field="content") if condition.field == "id" else condition for condition in where]
         hits = [hit for vector in self.vectors for hit in self.engine.by_vector(vector, k, where, ["content"])]
         return list(dict.fromkeys(hit.row["content"] for hit in sorted(hits, key=lambda hit: (-hit.score, hit.id))))
 
     def cosines(self, figures: Mapping[str, int]) -> dict[str, float]:
-        """Return question -> best cosine of a figure of the query with one of its own.
+        """Return question -> best cosine of its figures with those of the query.
 
         Args:
             figures: Question -> number of its figures.
@@ -150,15 +151,15 @@ class Looks:
 
 
 def figure_evidence(cosine: float | None) -> float:
-    """Return from 0 to 1 how far a figure speaks for a question; 1 for the same picture."""
+    """Return the evidence of a figure for a question, from 0 to 1; 1 for the same picture."""
     return max((cosine or 0.0) - _OTHER, 0.0) / (1 - _OTHER)
 
 
 def with_figures(query: Question, scores: Sequence[float] | np.ndarray, cosines: Sequence[float | None]) -> np.ndarray:
-    """Return scores, 1 at most, that count the cosines of figures too, ``[candidates]``; the same if there are none.
+    """Add the cosines of figures to scores of at most 1, ``[candidates]``; unchanged if there are none.
 
-    The same figure makes a score 1; a cosine of 0.96 outdoes any text without a like figure. Beside figures a score
-    below 0 counts as 0: a like figure is found whatever the text.
+    The same figure makes a score 1; a cosine of 0.96 beats any text without a similar figure. With figures, a score
+    below 0 counts as 0: a similar figure is found whatever the text.
     """
     scores = np.asarray(scores, dtype=np.float64)
     if all(cosine is None for cosine in cosines):

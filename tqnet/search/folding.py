@@ -1,4 +1,4 @@
-"""Fold results that a teacher would see as one: a template with other numbers or figures, parts of one exercise."""
+"""Fold results that a teacher would see as one: a template with different numbers or figures, parts of an exercise."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import replace
 from tqnet.questions import Question
 from tqnet.search.retrieval import Candidate
 
-#: Characters of a lead-in that makes two questions parts of one exercise: a story, not an instruction.
+#: Length of a lead-in that makes two questions parts of one exercise: a story, not an instruction.
 _LEAD_IN = 120
 
 
 def folded(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the candidates that differ from all of higher rank, each with those of lower rank that do not.
+    """Return the candidates that are not like one of higher rank, each with those of lower rank that are like it.
 
-    Alike are texts that differ in numbers alone, or in their figures, and texts that begin with one story.
+    Texts are alike if they differ only in numbers or figures, or begin with the same story.
     """
     places: dict[str, int] = {}
     groups: list[list[Candidate]] = []
@@ -39,6 +39,6 @@ def _keys(candidate: Candidate) -> Iterator[str]:
 
 
 def _lead_in(question: Question) -> str:
-    """Return the beginning of a long stem, "" of a short one."""
+    """Return the beginning of a long stem, "" for a short one."""
     text = " ".join(question.stem[: 3 * _LEAD_IN].lower().split())
     return text[:_LEAD_IN] if len(text) > _LEAD_IN else ""

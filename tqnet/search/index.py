@@ -1,4 +1,4 @@
-"""An index opened, to be searched and written; made from an export."""
+"""An open index, to search and to write; restoring one from an export."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 #: Folder of the figures in an export.
 _FIGURES = "figures"
 
-#: The scale of likeness is measured again when there are more than so many times as many questions.
+#: The scale of likeness is measured again when the number of questions has grown by more than this factor.
 _GROWTH = 2
 
 
@@ -35,21 +35,21 @@ class Index:
     """A version of an index.
 
     Args:
-        version: Its name; by default the current one.
+        version: Name of the version; by default the current one.
 
     Attributes:
         files: Folder of the version.
-        engine: Holds its questions.
-        figures: Holds their figures (`tqnet.search.figures`).
-        written: When the list of versions had been written (`Versions.written`).
+        engine: Engine with the questions.
+        figures: Engine with the figures (`tqnet.search.figures`).
+        written: State of the list of versions when the index was opened (`Versions.written`).
 
     Raises:
-        IndexFolderError: The folder holds none.
-        EngineError: Its records cannot be read.
+        IndexFolderError: The folder holds no index.
+        EngineError: The records cannot be read.
     """
 
     def __init__(self, folder: Path, version: str | None = None):
-        self.written = Versions.written(folder)  # first: if another one becomes current meanwhile, it is noticed
+        self.written = Versions.written(folder)  # first, to notice if another version becomes current meanwhile
         self.folder, self.version = folder, version or Versions.load(folder).current
         self.files = folder / self.version
         self.manifest = Manifest.load(self.files)
@@ -58,9 +58,9 @@ class Index:
 
     @classmethod
     def create(cls, folder: Path, manifest: Manifest) -> Index:
-        """Make an empty next version, which nobody sees before :meth:`publish`; to be called within `writing`.
+        """Make an empty next version, invisible before :meth:`publish`; to be called within `writing`.
 
-        It has collections of its own on a server.
+        On a server, it has its own collections.
         """
         versions = Versions.load_or_begin(folder)
         if not versions.names:
@@ -76,7 +76,7 @@ class Index:
         return cls(folder, files.name)
 
     def calibrate(self, encode: Encode) -> None:
-        """Find where the scale of likeness begins (`tqnet.search.calibration`), unless it is known of half as many."""
+        """Calibrate the scale of likeness (`tqnet.search.calibration`), unless the bank has grown little since."""
         background, count = self.background, self.engine.count()
         if count > _GROWTH * background.measured:
             unrelated = unrelated_likeness(self.engine, encode, background.words)
@@ -101,7 +101,7 @@ class Index:
         return digest == self.manifest.digest and (digest is not None or model == self.manifest.model)
 
     def check_model(self, model: str, digest: str | None) -> None:
-        """Raise an `IndexFolderError` if the vectors are of another model."""
+        """Raise an `IndexFolderError` if the vectors were made by another model."""
         if not self.is_of_model(model, digest):
             raise IndexFolderError(
                 f"{self.folder}: its vectors were made by another model than {model}: {self.manifest.model} "
@@ -112,19 +112,19 @@ class Index:
         """Write new questions with their figures and vectors ``[questions, width]`` (`SearchEngine.add`)."""
         table = self._records(questions, vectors)
         self.engine.check(table, known_new=known_new)
-        self._write_beside(questions, table, known_new)
+        self._write_related(questions, table, known_new)
         self.engine.add(table, known_new=True)
 
     def put(self, questions: Sequence[Question], vectors: np.ndarray) -> None:
         """Insert or replace questions by id."""
         table = self._records(questions, vectors)
         self.engine.check(table, known_new=True)
-        self._write_beside(questions, table)
+        self._write_related(questions, table)
         self.engine.put(table)
 
     def delete(self, ids: Collection[str]) -> int:
-        """Remove questions and their figures; return how many existed."""
-        self.figures.remove(list(filters_of_questions(ids)))  # first: what a killed run leaves is deleted again
+        """Remove questions and their figures; return the number of questions that existed."""
+        self.figures.remove(list(filters_of_questions(ids)))  # first, so that a killed run can be repeated
         return self.engine.delete(ids)
 
     def optimize(self) -> None:
@@ -138,21 +138,21 @@ class Index:
             engine.close()
 
     def export(self, folder: Path) -> int:
-        """Write it to the new ``folder``, for :func:`restore`; return the number of questions."""
+        """Write the version to the new ``folder``, for :func:`restore`; return the number of questions."""
         count = self.engine.export(folder)
         self.figures.export(folder / _FIGURES)
         self.background.save(folder)
         self.manifest.save(folder)
         return count
 
-    def _write_beside(self, questions: Sequence[Question], table: pa.Table, known_new: bool = False) -> None:
-        """Write words and figures, before the questions: a run that is killed in between is repeated.
+    def _write_related(self, questions: Sequence[Question], table: pa.Table, known_new: bool = False) -> None:
+        """Write words and figures, before the questions: a run killed in between can be repeated.
 
-        If it never is, a sync tells by `figure_states` which figures are out of step.
+        If it is not, a sync detects stale figures by `figure_states`.
         """
         figures = figure_records(table)
         background = self.background.with_words(questions, table["stem"].to_pylist())
-        background.save(self.files)  # twice rather than never
+        background.save(self.files)  # counted twice rather than never
         if not known_new:
             self.figures.remove(list(filters_of_questions(table["id"].to_pylist())))
         self.figures.add(figures, known_new=True)
@@ -164,30 +164,30 @@ class Index:
 
     @property
     def background(self) -> Background:
-        """What ranking knows of its questions as a whole."""
+        """Statistics of the questions, for ranking."""
         return Background.load(self.files)
 
     def states(self, ids: Sequence[str] | None = None) -> dict[str, tuple[str, str]]:
         """Return id -> hashes of the whole question and of its content (`tqnet.search.records`).
 
         Args:
-            ids: Of the questions; by default all.
+            ids: Ids of questions; by default all.
         """
         columns = ["id", "state", "content"]
         tables = self.engine.scan(columns) if ids is None else [self.engine.get(ids, columns)]
         return {row["id"]: (row["state"], row["content"]) for table in tables for row in table.to_pylist()}
 
     def figure_states(self) -> Counter[tuple[str, str]]:
-        """Return (question, its state when they were written) -> number of its figures."""
+        """Return (question, its state when its figures were written) -> number of figures."""
         tables = self.figures.scan(["content", "state"])
         return Counter((row["content"], row["state"]) for table in tables for row in table.to_pylist())
 
 
 def restore(exported: Path, folder: Path, place: Place | None = None, *, wait: float = 0) -> Index:
-    """Make an index at ``folder`` from what :meth:`Index.export` wrote.
+    """Make an index at ``folder`` from an export (:meth:`Index.export`).
 
     Args:
-        place: For its records; by default files in ``folder``, wherever they came from.
+        place: Where to keep the records; by default in files in ``folder``, wherever they came from.
         wait: See `writing`.
 
     Raises:
@@ -198,7 +198,7 @@ def restore(exported: Path, folder: Path, place: Place | None = None, *, wait: f
     with writing(folder, wait):
         versions = Versions.load_or_begin(folder)
         if versions.names:
-            raise FileExistsError(f"{folder}: is there already")
+            raise FileExistsError(f"{folder}: already exists")
         versions.check_alias(manifest)
         try:
             index = Index.create(folder, manifest)

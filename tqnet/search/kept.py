@@ -1,4 +1,4 @@
-"""A cache of bounded bytes: entries of a search differ in size a hundredfold."""
+"""A cache bounded by bytes: entries of a search differ in size a hundredfold."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ V = TypeVar("V")
 
 
 class Kept(Generic[K, V]):
-    """Keeps the values that were used last; several threads may use it.
+    """A thread-safe cache of the most recently used values.
 
     Args:
-        room: Most bytes of all values together.
-        size: Returns the bytes of a value.
-        most: Most values; None for any number.
+        room: Maximum number of bytes of all values.
+        size: Value -> its size in bytes.
+        most: Maximum number of values; None for any number.
     """
 
     def __init__(self, room: int, size: Callable[[V], int], most: int | None = None):
@@ -38,7 +38,7 @@ class Kept(Generic[K, V]):
             return self._values[key][0]
 
     def keep(self, key: K, value: V) -> None:
-        """Keep a value, in place of an older one of this key, and drop the least recently used beyond the bounds."""
+        """Store a value, replacing that of the same key, and drop the least recently used beyond the bounds."""
         size = self._size(value)
         with self._lock:
             self.bytes += size - self._values.pop(key, (None, 0))[1]

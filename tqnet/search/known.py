@@ -1,4 +1,4 @@
-"""Questions that an index has already: identical to a query, nearly so, or from the same template."""
+"""Questions already in an index: identical to a query, nearly so, or from the same template."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from tqnet.text.typed import with_formulas
 
 #: How a question of the index is related to the query, the nearest first:
 #:
-#: - ``identical``: the same text and figures, but for spaces.
-#: - ``near``: the same but for the order of options, spelling and typing, or words that mean the same.
+#: - ``identical``: the same text and figures, except for spaces.
+#: - ``near``: the same except for the order of options, spelling and typing, or words that mean the same.
 #: - ``variant``: the same with other numbers, or with other figures.
 Relation = Literal["identical", "near", "variant"]
 RELATIONS: tuple[Relation, ...] = get_args(Relation)
 
-#: Questions of one relation, and of those with a common key that are looked at.
-_MOST, _READ = 5, 20
-#: Differences of one question.
-_SHOWN = 8
+#: Maximum number of questions per relation, and of questions read per key.
+_MAX_KNOWN, _MAX_READ = 5, 20
+#: Maximum number of differences listed per question.
+_MAX_DIFFERENCES = 8
 
-#: Pairs of tokens between the beginning and the end that two texts share; of more, they differ as a whole.
-_MOST_COMPARED = 250_000
+#: Maximum number of token pairs between common beginning and end; beyond it, texts are not aligned.
+_MAX_ALIGNED = 250_000
 
 _TOKEN = re.compile(r"\\[A-Za-z]+|\d+(?:[.,]\d+)*|[A-Za-z]+|\S")
 _COLUMNS = ("id", "question", "images", "content", "form")
@@ -36,7 +36,7 @@ _COLUMNS = ("id", "question", "images", "content", "form")
 
 @dataclass(frozen=True)
 class Known:
-    """A question of the index, its relation to a query, and what differs: (in the query, in the question)."""
+    """A question of the index, its relation to a query, and the differences, as (in the query, in the question)."""
 
     question: Question
     relation: Relation
@@ -44,26 +44,28 @@ class Known:
 
 
 class Lookup:
-    """Looks for the questions of an index that repeat ``query``; not the query itself.
+    """Finds the questions of an index that repeat ``query``, other than the query itself.
 
     Args:
-        variants: Look for variants too.
+        variants: Also find variants.
     """
 
     def __init__(self, engine: SearchEngine, query: Question, *, variants: bool = False):
         self._engine, self._query, self._variants = engine, query, variants
-        # Content by itself: "Find x." stands below a thousand drawings, of which one form reads only some.
+        # Content separately: "Find x." stands below a thousand drawings, and only some of one form are read.
         self._keys = {"content": content_key(query), "form": form_key(query)}
         if variants:
             self._keys["template"] = form_key(query, numbers=False)
-        tables = [engine.select(Filter(name, "=", (key,)), _COLUMNS, _READ) for name, key in self._keys.items() if key]
+        tables = [
+            engine.select(Filter(name, "=", (key,)), _COLUMNS, _MAX_READ) for name, key in self._keys.items() if key
+        ]
         self._rows = [row for table in tables for row in table.to_pylist()]
 
     def known(self, near: Collection[str] = ()) -> list[Known]:
-        """Return these questions, the nearest first.
+        """Return the questions that repeat the query, the nearest first.
 
         Args:
-            near: Ids of near duplicates that a search has found.
+            near: Ids of near duplicates found by a search.
         """
         near_rows = self._engine.get(list(near), _COLUMNS).to_pylist() if near else []
         rows = {row["id"]: row for row in [*self._rows, *near_rows] if row["id"] != self._query.id}
@@ -79,11 +81,11 @@ class Lookup:
             elif not self._variants:
                 continue
             by_relation[relation].append(Known(question, relation, differs))
-        return [known for relation in RELATIONS for known in by_relation[relation][:_MOST]]
+        return [known for relation in RELATIONS for known in by_relation[relation][:_MAX_KNOWN]]
 
 
 def _may_show_the_same(query: Question, question: Question) -> bool:
-    """Return True for the same figures, and for a query that was typed without them."""
+    """Return True for the same figures, and for a query typed without figures."""
     try:
         return not query.images or same_figures(query.images, question.images)
     except (OSError, ValueError):  # a figure is missing or unreadable
@@ -91,31 +93,31 @@ def _may_show_the_same(query: Question, question: Question) -> bool:
 
 
 def differences(query: Question, question: Question) -> list[tuple[str, str]]:
-    """Return what differs, as (in the query, in the question); nothing where it is only spaces."""
-    # A typed query has its formulas in dollars; the question may have them as they were typed.
-    pairs = min((list(_of_texts(query.stem, stem)) for stem in (question.stem, with_formulas(question.stem))), key=len)
+    """Return the differences, as (in the query, in the question); differences in spaces do not count."""
+    # A typed query has its formulas in dollars; the question may have them as typed.
+    pairs = min((list(_differing(query.stem, stem)) for stem in (question.stem, with_formulas(question.stem))), key=len)
     if sorted(query.options) == sorted(question.options) and query.options != question.options:
         pairs.append((_lettered(query.options), _lettered(question.options)))
     else:
-        pairs += _of_texts("\n".join(query.options), "\n".join(question.options))
+        pairs += _differing("\n".join(query.options), "\n".join(question.options))
     if len(query.images) != len(question.images):
         pairs.append((_counted(query.images), _counted(question.images)))
     elif query.images and not _may_show_the_same(query, question):
         pairs.append(("figures", "other figures"))
-    return pairs[:_SHOWN]
+    return pairs[:_MAX_DIFFERENCES]
 
 
-def _of_texts(first: str, second: str) -> Iterable[tuple[str, str]]:
-    one, other = _TOKEN.findall(first), _TOKEN.findall(second)
-    start = _shared_beginning(one, other)
-    same_end = _shared_beginning(one[start:][::-1], other[start:][::-1])
-    one, other = one[start : len(one) - same_end], other[start : len(other) - same_end]
-    if len(one) * len(other) > _MOST_COMPARED:  # the time that it takes
-        yield " ".join(one), " ".join(other)
+def _differing(first: str, second: str) -> Iterable[tuple[str, str]]:
+    left, right = _TOKEN.findall(first), _TOKEN.findall(second)
+    start = _shared_beginning(left, right)
+    same_end = _shared_beginning(left[start:][::-1], right[start:][::-1])
+    left, right = left[start : len(left) - same_end], right[start : len(right) - same_end]
+    if len(left) * len(right) > _MAX_ALIGNED:  # too slow to align
+        yield " ".join(left), " ".join(right)
         return
-    for kind, i, j, k, m in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
+    for kind, i, j, k, m in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
         if kind != "equal":
-            yield " ".join(one[i:j]), " ".join(other[k:m])
+            yield " ".join(left[i:j]), " ".join(right[k:m])
 
 
 def _shared_beginning(first: Sequence[str], second: Sequence[str]) -> int:

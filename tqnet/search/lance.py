@@ -1,4 +1,4 @@
-"""The embedded engine: LanceDB, whose tables are files in a folder."""
+"""The embedded engine: LanceDB, with tables as files in a folder."""
 
 from __future__ import annotations
 
@@ -39,32 +39,32 @@ P = ParamSpec("P")
 
 _TABLE = "questions"
 
-#: Up to this many records a search compares all vectors: exact, and faster than building a graph.
+#: Up to this many records, a search compares all vectors: exact, and faster than building a graph.
 EXACT = 20_000
-#: Up to this many a graph of all vectors (HNSW); above, one-bit vectors in partitions (IVF, RaBitQ).
+#: Up to this many records, a graph of all vectors (HNSW); above, one-bit vectors in partitions (IVF, RaBitQ).
 GRAPH = 400_000
 
-#: Partitions to search.
+#: Number of partitions to search.
 _PROBES = 30
 #: Oversampling of the one-bit candidates whose full vectors are then compared.
 _REFINE = 10
-#: Least size of the list that a graph is walked with: shorter ones miss neighbours.
+#: Minimum size of the candidate list (ef) of a graph search: shorter ones miss neighbours.
 _EF = 64
 
-#: From this share of matching records on, a filter is applied after the vector search, which finds more instead:
-#: listing the records in a range takes the longer the more there are.
+#: Minimum share of matching records to apply a filter after an oversampled vector search: listing all matching records
+#: first takes the longer the more there are.
 _WIDE = 0.25
-#: Filters whose share is cached.
+#: Maximum number of filters whose share is cached.
 _SHARES = 256
 
-#: Bytes of records that are kept in memory: some 30,000 with vectors of 384 components.
+#: Bytes of records cached in memory: some 30,000 records with vectors of 384 components.
 _KEPT = 128 * 2**20
 
-#: Words of several columns: oversampling of the best by the first column, and its limit.
+#: Search of words in several columns: oversampling of the best by the first column, and its limit.
 _DEEPER = 8
 _DEEPEST = 2048
 
-#: `optimize` removes versions that were written longer ago.
+#: `optimize` removes versions older than this.
 _RECENT = timedelta(hours=1)
 
 _SCALAR_INDEXES: dict[str, BTree | Bitmap | LabelList] = {
@@ -73,7 +73,7 @@ _SCALAR_INDEXES: dict[str, BTree | Bitmap | LabelList] = {
     "concept": LabelList(),
 }
 
-#: For texts that `tqnet.text.sentences` has tokenized.
+#: Settings for texts tokenized by `tqnet.text.sentences`.
 _WORDS = FTS(
     with_position=False,
     base_tokenizer="whitespace",
@@ -108,10 +108,10 @@ def _clear_errors(method: F) -> F:
     return cast(F, call)
 
 
-def _of_latest(
+def _on_latest(
     method: Callable[Concatenate[LanceEngine, _Snapshot, P], T],
 ) -> Callable[Concatenate[LanceEngine, P], T]:
-    """Pass the latest snapshot to a method, and again if its files have been removed meanwhile."""
+    """Pass the latest snapshot to a method; retry with a newer one if its files have been removed meanwhile."""
 
     @wraps(method)
     def call(engine: LanceEngine, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -128,16 +128,16 @@ def _of_latest(
 
 
 class _Snapshot:
-    """The table at a version, with the records that searches have read lately.
+    """The table at a version, with a cache of records read by searches.
 
     Attributes:
-        one_bit: Vectors are indexed by one bit of each component.
+        one_bit: Vectors are indexed with one bit per component.
         words_complete: The word indexes hold all records.
     """
 
     def __init__(self, database: AsyncConnection, version: int):
         self.version = version
-        # A query of the synchronous interface is several calls, and takes half as long again.
+        # A query of the synchronous interface makes several calls, and takes 50 % longer.
         self._table: AsyncTable = LOOP.run(_checkout(database, version))
         indexes = _by_column(LOOP.run(self._table.list_indices()))
         words = [LOOP.run(self._table.index_stats(indexes[field].name)) for field in TEXT_FIELDS if field in indexes]
@@ -149,11 +149,11 @@ class _Snapshot:
         return self._table.query()
 
     def run(self, query: Any, columns: Sequence[str]) -> pa.Table:
-        """Return ``columns`` of what a query finds."""
+        """Return ``columns`` of the results of a query."""
         return LOOP.run(query.select(list(columns)).to_arrow())
 
     def read(self, numbers: Sequence[int], columns: Sequence[str]) -> list[dict[str, Any]]:
-        """Return the records of these row numbers, with ``columns`` at least; not to be changed.
+        """Return the records of row numbers, with at least ``columns``; they must not be changed.
 
         See `tqnet.search.records.table_rows`.
         """
@@ -164,7 +164,7 @@ class _Snapshot:
             for number, row in zip(table["_rowid"].to_pylist(), table_rows(table.drop_columns("_rowid")), strict=True):
                 rows[number] = rows[number] | row
                 self._kept.keep(number, rows[number])
-        return list(rows.values())  # all are there
+        return list(rows.values())  # complete by now
 
 
 class LanceEngine(SearchEngine):
@@ -176,7 +176,7 @@ class LanceEngine(SearchEngine):
 
     Raises:
         EngineError: There is no table, or it cannot be read.
-        FileExistsError: The place of a new table is taken.
+        FileExistsError: There is already a table where a new one should go.
     """
 
     def __init__(self, folder: Path, schema: pa.Schema | None = None, *, exact: int = EXACT, graph: int = GRAPH):
@@ -193,10 +193,10 @@ class LanceEngine(SearchEngine):
                 self._table.count_rows()
         except (ValueError, RuntimeError, OSError) as error:
             if schema is not None and "already exists" in str(error):
-                raise FileExistsError(f"{folder}: there is an index already") from error
-            raise EngineError(f"{folder}: no index that can be read ({first_line(error)})") from error
+                raise FileExistsError(f"{folder}: already holds an index") from error
+            raise EngineError(f"{folder}: no readable index ({first_line(error)})") from error
         self.schema = self._table.schema
-        # One for all snapshots, which share what it has cached of the indexes.
+        # One connection for all snapshots, so that they share its cache of the indexes.
         self._database: AsyncConnection = LOOP.run(lancedb.connect_async(str(folder)))
         self._shares: dict[str, float] = {}
         self._snapshot: _Snapshot | None = None
@@ -214,12 +214,12 @@ class LanceEngine(SearchEngine):
             self._table.delete(lance_condition([condition]))
 
     @_clear_errors
-    @_of_latest
+    @_on_latest
     def select(self, snapshot: _Snapshot, where: Filter, columns: Sequence[str], limit: int) -> pa.Table:
         return snapshot.run(_filtered(snapshot.query(), [where], limit), columns)
 
     @_clear_errors
-    @_of_latest
+    @_on_latest
     def by_vector(
         self,
         snapshot: _Snapshot,
@@ -236,7 +236,7 @@ class LanceEngine(SearchEngine):
         def nearest(limit: int, prefilter: bool = True) -> list[Hit]:
             search = snapshot.query().nearest_to(query).column("vector").distance_type("dot")
             if snapshot.one_bit:
-                # As many candidates as `k` needs, even if a few more than `k` are listed.
+                # As many candidates as `k` needs, even if the limit is a little higher.
                 search = search.nprobes(_PROBES).refine_factor(math.ceil(_REFINE * k / limit))
             else:
                 search = search.ef(max(_EF, 2 * limit))
@@ -257,7 +257,7 @@ class LanceEngine(SearchEngine):
         return self._with_rows(hits, columns) if filtered_late else hits
 
     @_clear_errors
-    @_of_latest
+    @_on_latest
     def by_words(
         self,
         snapshot: _Snapshot,
@@ -299,10 +299,10 @@ class LanceEngine(SearchEngine):
         columns: Sequence[str],
         limit: int,
     ) -> tuple[list[Hit], float | None]:
-        """Search by the sum over columns, without scoring every record that has any of the words.
+        """Search by the sum over columns, without scoring every record with any of the words.
 
-        A record that is not among the best of the first column scores less there than the last of them, and at most
-        the best score in each other column (the threshold algorithm: Fagin, Lotem and Naor, 2003).
+        A record that is not among the best of the first column scores at most as much there as the last of them, and at
+        most the best score in each other column (the threshold algorithm: Fagin, Lotem and Naor, 2003).
         """
 
         def scores(query: FullTextQuery, where: Sequence[Filter], limit: int) -> dict[str, float]:
@@ -311,7 +311,7 @@ class LanceEngine(SearchEngine):
 
         first, *others = queries
         deeper = _DEEPER * limit
-        # LanceDB computes BM25 of records that are not indexed yet among themselves, after the filter.
+        # LanceDB computes BM25 of not yet indexed records among themselves, after the filter.
         feasible = snapshot.words_complete and deeper <= _DEEPEST
         sums = scores(first, where, deeper) if feasible else {}
         if len(sums) < deeper:  # score all
@@ -349,7 +349,7 @@ class LanceEngine(SearchEngine):
             self._table.create_index("vector", config=IvfRq(distance_type="dot", num_partitions=partitions))
         elif self._exact < size <= self._graph and "vector" not in indexes:
             self._table.create_index("vector", config=HnswSq(distance_type="dot", num_partitions=1))
-        # A version that was current until now may go too: who reads it begins again (`_of_latest`).
+        # The version that was current until now may go, too: its readers retry (`_on_latest`).
         self._table.optimize(cleanup_older_than=_RECENT)
 
     @_clear_errors
@@ -357,7 +357,7 @@ class LanceEngine(SearchEngine):
         return self._table.version  # another process may have written
 
     def _share(self, where: Sequence[Filter]) -> float:
-        """Return the share of records that meet ``where``, as it was when first computed."""
+        """Return the share of records that meet ``where``, cached from the first time."""
         conditions = lance_condition(where)
         if not conditions:
             return 1.0
@@ -394,7 +394,7 @@ def _has_one_bit_vectors(indexes: Mapping[str, Any]) -> bool:
 
 
 def _bytes(row: Mapping[str, Any]) -> int:
-    """Return about how much memory a record takes."""
+    """Return the approximate size of a record in memory."""
     return sum(map(sys.getsizeof, (row, *row.values())))
 
 

@@ -40,15 +40,15 @@ TOKEN = "MILVUS_TOKEN"
 _CONNECT, _ANSWER = 10.0, 600.0
 
 #: Milvus's limits: hits of a search, bytes of a string, entries of an array.
-MOST_HITS, _LONGEST, _ENTRIES = 16_384, 65_535, 4096
+MAX_HITS, _MAX_BYTES, _MAX_ENTRIES = 16_384, 65_535, 4096
 
-#: Codes of errors where no server answers: pymilvus's of a connection, and gRPC's of a call.
+#: Error codes when no server answers: pymilvus's for a connection, and gRPC's for a call.
 _NO_ANSWER = (Status.CONNECT_FAILED, grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
 
-#: Bytes of one insert; older servers take a message of 64 MiB.
+#: Maximum number of bytes per insert; older servers accept messages of up to 64 MiB.
 _MESSAGE = 32 * 2**20
 
-#: Records of a piece of a scan.
+#: Number of records per piece of a scan.
 _PIECE = 2048
 
 _GRAPH = {"M": 16, "efConstruction": 200}
@@ -62,19 +62,19 @@ class MilvusServer:
 
     Args:
         uri: ``http://HOST:PORT``, or ``https://`` for a server with TLS.
-        collection: Named in errors of the connection.
+        collection: Collection to name in connection errors.
 
     Raises:
-        EngineError: From every method: the server refuses, or does not answer (NoServerError).
+        EngineError: In every method: the server refuses, or does not answer (NoServerError).
     """
 
     def __init__(self, uri: str, collection: str | None = None):
         self.uri = uri
-        # It logs a traceback of every error that it raises.
+        # pymilvus logs a traceback of every error that it raises.
         logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
         with self.clear_errors(collection):
             self._client = MilvusClient(uri=uri, token=os.environ.get(TOKEN, ""), timeout=_CONNECT, dedicated=True)
-        # The engine of a version that is replaced is still used by the searches that have begun (`Follower`).
+        # Running searches still use the engine of a version that is replaced (`Follower`).
         self._end = weakref.finalize(self, self._client.close)
 
     def call(self, method: str, collection: str, **arguments: Any) -> Any:
@@ -109,27 +109,27 @@ class MilvusServer:
 
     def drop(self, collection: str) -> None:
         """Remove a collection, if it exists, and its aliases."""
-        for alias in self.aliases(collection):  # Milvus drops no collection that has one
+        for alias in self.aliases(collection):  # Milvus does not drop a collection with aliases
             self.call("drop_alias", alias)
         self.call("drop_collection", collection)
 
     def close(self) -> None:
-        """End the connection; when nobody uses it any more, it ends by itself."""
+        """Close the connection; it also closes by itself when unused."""
         self._end()
 
 
 class MilvusEngine(SearchEngine):
-    """Records in a collection; docs/milvus.md tells of Milvus Lite's differences.
+    """Records in a collection; docs/milvus.md explains the differences of Milvus Lite.
 
     Every write is flushed before it returns. A call's records go to the server in messages of at most 32 MiB, and
-    Milvus guarantees none of them to reach all shards or none: a killed writer may leave some records, each of them
-    whole, and running the same command again, or ``sync``, repairs the rest. A list has at most 16,384 hits.
+    Milvus does not write a message atomically to all shards: a killed writer may leave some records, each complete, and
+    running the same command again, or ``sync``, repairs the rest. A list has at most 16,384 hits.
 
     Args:
-        collection: Its name or alias.
+        collection: Name or alias of the collection.
         schema: Columns of a new collection; by default an existing one is opened.
-        shards: Of a new collection: parts that are written in parallel.
-        replicas: Servers that load each part for searches, if it is not loaded yet.
+        shards: Number of parts of a new collection that are written in parallel.
+        replicas: Number of servers that load each part for searches, if it is not loaded yet.
 
     Raises:
         EngineError: There is no such collection, it was not made by tqnet, or the server does not answer.
@@ -166,7 +166,7 @@ class MilvusEngine(SearchEngine):
         def search(limit: int) -> tuple[list[Hit], float | None]:
             lists = {field: self._bm25(field, text, limit, where) for field, text in texts.items()}
             cut = [field for field, scores in lists.items() if len(scores) >= limit]
-            # A record in no list scores in each at most what the last one there does.
+            # A record in no list scores at most as much as the last of each list.
             bound = rounded(sum(BOOSTS[field] * min(lists[field].values()) for field in cut))
             ids: set[str] = set().union(*lists.values())
             for field in cut:
@@ -193,7 +193,7 @@ class MilvusEngine(SearchEngine):
             yield self._table(piece, columns)
 
     def optimize(self) -> None:
-        """Ask the server to merge the segments of the flushes; it does so in the background."""
+        """Ask the server to merge the segments of the flushes in the background."""
         self._call("compact")
 
     def close(self) -> None:
@@ -204,8 +204,8 @@ class MilvusEngine(SearchEngine):
 
     def _create(self, columns: pa.Schema, shards: int) -> None:
         if self.server.has(self.collection):
-            raise FileExistsError(f"{self.server.uri}, collection {self.collection}: is there already")
-        # Reads see every write that was acknowledged before them.
+            raise FileExistsError(f"{self.server.uri}, collection {self.collection}: already exists")
+        # Reads see every write acknowledged before them.
         self._call("create_collection", schema=_fields(columns), num_shards=shards, consistency_level="Strong")
         self._add_index("vector", "HNSW", metric_type="IP", params=_GRAPH)
         for name in TEXT_FIELDS:
@@ -215,18 +215,18 @@ class MilvusEngine(SearchEngine):
         try:
             self._add_index("concept", "INVERTED")
         except EngineError as error:
-            if "does not support scalar index" not in str(error):  # Milvus Lite has none of arrays
+            if "does not support scalar index" not in str(error):  # Milvus Lite does not index arrays
                 raise
 
     def _add_index(self, field: str, kind: str, **options: Any) -> None:
         index = MilvusClient.prepare_index_params()
         index.add_index(field, kind, field, **options)
-        self._call("create_index", index_params=index, sync=False)  # there is nothing to wait for yet
+        self._call("create_index", index_params=index, sync=False)  # the collection is still empty
 
     def _read_schema(self) -> pa.Schema:
         if not self.server.has(self.collection):
             raise EngineError(
-                f"{self.server.uri}: there is no collection {self.collection}; tqnet index --replace builds it anew"
+                f"{self.server.uri}: there is no collection {self.collection}; rebuild it with tqnet index --replace"
             )
         fields = {field["name"]: field for field in self._call("describe_collection")["fields"]}
         columns = schema(int(fields.get("vector", {}).get("params", {}).get("dim", 0)))
@@ -238,8 +238,8 @@ class MilvusEngine(SearchEngine):
         super().check(records, known_new=known_new)
         for row in map(_row, records.drop_columns("vector").to_pylist()):
             for name, value in row.items():
-                if isinstance(value, str) and (size := len(value.encode())) > _LONGEST:
-                    raise FieldError(row["id"], f"its {name} has {size:,} bytes; Milvus keeps {_LONGEST:,}")
+                if isinstance(value, str) and (size := len(value.encode())) > _MAX_BYTES:
+                    raise FieldError(row["id"], f"its {name} has {size:,} bytes; Milvus keeps at most {_MAX_BYTES:,}")
 
     def _write(self, records: pa.Table, replace: bool) -> None:
         rows = list(map(_row, records.to_pylist()))
@@ -261,7 +261,7 @@ class MilvusEngine(SearchEngine):
         return self._table(rows, columns)
 
     def _search(self, field: str, query: object, limit: int, where: Sequence[Filter]) -> dict[str, float]:
-        """Return id -> score of the nearest, best first."""
+        """Return id -> score of the nearest records, best first."""
         params: dict[str, int] = {}
         if field == "vector" and self._kind.startswith("HNSW"):  # an operator may have replaced the index
             params = {"ef": max(128, 2 * limit)}
@@ -280,7 +280,7 @@ class MilvusEngine(SearchEngine):
 
     def _bm25(self, field: str, text: str, limit: int, where: Sequence[Filter]) -> dict[str, float]:
         scores = self._search(_sparse(field), text, limit, where)
-        return {id: abs(score) for id, score in scores.items()}  # Milvus Lite gives its negative
+        return {id: abs(score) for id, score in scores.items()}  # Milvus Lite returns negative scores
 
     def _table(self, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> pa.Table:
         plain = [
@@ -290,19 +290,19 @@ class MilvusEngine(SearchEngine):
 
 
 def _top_hits(search: Search, k: int) -> list[Hit]:
-    """Return `top_hits`, without asking for more than Milvus returns."""
-    if k > MOST_HITS:
-        raise EngineError(f"{k:,} hits: Milvus returns at most {MOST_HITS:,}")
+    """Return `top_hits`, within the maximum number of hits of Milvus."""
+    if k > MAX_HITS:
+        raise EngineError(f"{k:,} hits: Milvus returns at most {MAX_HITS:,}")
 
     def limited(limit: int) -> tuple[list[Hit], float | None]:
-        hits, bound = search(min(limit, MOST_HITS))
-        return hits, bound if limit < MOST_HITS else None
+        hits, bound = search(min(limit, MAX_HITS))
+        return hits, bound if limit < MAX_HITS else None
 
     return top_hits(limited, k)
 
 
 def _fields(columns: pa.Schema) -> Any:
-    """Return the collection's schema: the columns, and for each text a field with the server's word counts."""
+    """Return the collection's schema: the columns, and for each text column a field with the server's word counts."""
     fields = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False)
     for column in columns:
         options = _type(column.type)
@@ -319,10 +319,10 @@ def _type(kind: pa.DataType) -> dict[str, Any]:
     if pa.types.is_fixed_size_list(kind):
         return {"datatype": DataType.FLOAT_VECTOR, "dim": kind.list_size}
     if pa.types.is_string(kind):
-        return {"datatype": DataType.VARCHAR, "max_length": _LONGEST}
+        return {"datatype": DataType.VARCHAR, "max_length": _MAX_BYTES}
     if pa.types.is_list(kind):
-        elements = {"element_type": DataType.VARCHAR, "max_length": _LONGEST}
-        return {"datatype": DataType.ARRAY, "max_capacity": _ENTRIES, **elements}
+        elements = {"element_type": DataType.VARCHAR, "max_length": _MAX_BYTES}
+        return {"datatype": DataType.ARRAY, "max_capacity": _MAX_ENTRIES, **elements}
     return {"datatype": DataType.DOUBLE if pa.types.is_floating(kind) else DataType.INT64}
 
 
@@ -335,9 +335,9 @@ def _row(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _escaped(words: str) -> str:
-    """Write search terms in lower-case letters and digits, which no analyzer changes: ``$ab$`` is ``z24zabz24z``.
+    """Escape search terms to lower-case letters and digits, which no analyzer changes: ``$ab$`` is ``z24zabz24z``.
 
-    Milvus Lite has a single analyzer, which lowers letters and drops signs.
+    Milvus Lite has a single analyzer, which lowercases letters and drops signs.
     """
     return re.sub(r"[^a-y0-9 ]", lambda sign: f"z{ord(sign[0]):x}z", words)
 

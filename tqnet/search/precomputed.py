@@ -1,4 +1,4 @@
-"""Candidates of every question of an index, retrieved beforehand (FSE, "Online Serving": the offline cache)."""
+"""Precomputed candidates of every question of an index (FSE, "Online Serving": the offline cache)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from tqnet.search.retrieval import (
 
 _FOLDER, _STAMP, _TABLE = "precomputed", "stamp.json", "candidates"
 
-#: Questions whose candidates are written at a time: what a killed run loses.
+#: Number of questions whose candidates are written at a time: at most what a killed run loses.
 _AT_ONCE = 500
 
 _LISTS = {
@@ -51,9 +51,9 @@ _COLUMNS = pa.schema(
 
 
 def precomputed_candidates(index: Index, id: str, n: int) -> Retrieved | None:
-    """Return what was retrieved for a question; None if nothing was, or another number, or the index has changed.
+    """Return the precomputed candidates of a question; None if there are none or not ``n``, or the index has changed.
 
-    Fewer are not cut from them, since ``n`` determines how far both sources are searched.
+    A longer list is not cut to ``n``, since ``n`` determines how far both sources are searched.
     """
     folder = index.files / _FOLDER
     version = index.engine.version()
@@ -78,18 +78,18 @@ def precomputed_candidates(index: Index, id: str, n: int) -> Retrieved | None:
 def precompute(index: Index, n: int = CANDIDATES) -> int:
     """Retrieve ``n`` candidates of every question of ``index``; return the number of questions.
 
-    Searches for as many use them. A killed run is continued if the index has not changed since.
+    Searches for ``n`` candidates use them. A killed run is resumed if the index has not changed since.
 
     Raises:
-        EngineError: The engine cannot tell whether it has changed.
+        EngineError: The engine cannot tell whether the index has changed.
     """
     version = index.engine.version()
     if version is None:
-        raise EngineError(f"{index.folder}: its engine does not tell when it has changed, so nothing can be kept")
+        raise EngineError(f"{index.folder}: its engine cannot tell when it has changed, as precomputing needs")
     folder = index.files / _FOLDER
     begun, whole = (_stamp(version, n, whole=whole) for whole in (False, True))
     if _read_stamp(folder) not in (begun, whole):
-        (folder / _STAMP).unlink(missing_ok=True)  # first: without it the rest is not read
+        (folder / _STAMP).unlink(missing_ok=True)  # first: without it, the rest is ignored
         shutil.rmtree(folder, ignore_errors=True)
         _write_stamp(folder, begun)
     table = lancedb.connect(str(folder)).create_table(_TABLE, schema=_COLUMNS, exist_ok=True)

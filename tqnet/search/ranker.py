@@ -33,29 +33,28 @@ from tqnet.questions import Question
 from tqnet.search.ranking import FEATURES, WEIGHTS
 
 _HEAD, _SETTINGS = "cross_encoder.safetensors", str(RANKER.mark)
-_OTHER = "not as this version of finetune/ranker.py writes it; train it anew"
+_OTHER = "not written by this version of finetune/ranker.py; train it again"
 
-#: Largest scale of a head: beyond, all good candidates would have a probability of 1.
+#: Maximum scale of a head: beyond it, all good candidates would have a probability of 1.
 SUREST = 10.0
 
 
 class TaskHead(nn.Module):
     """Turn the vector of a pair into a task's representation and score.
 
-    NOTE: FSE scores the pair's vector alone, which means nothing before training. Here the likeness of the two is
-    added: a weighted sum of the features that search computes and of the cosine of the texts, each read beside the
-    other.
+    NOTE: FSE scores the pair's vector alone, which is meaningless before training. Here the likeness of the two texts
+    is added: a weighted sum of the features that search computes and the cosine of the texts, encoded together.
 
     Attributes:
-        weights: Of that cosine, and of the features.
-        scale, centre: Logit of a likeness of 1, and likeness of even odds.
+        weights: Weight of that cosine, then of each feature.
+        scale, centre: Slope of the logit in the likeness, and likeness at even odds.
     """
 
     def __init__(self, width: int):
         super().__init__()
         self.dense = nn.Linear(width, width)
         self.score = nn.Linear(width, 1)
-        nn.init.zeros_(self.score.weight)  # starts silent
+        nn.init.zeros_(self.score.weight)  # no effect at the start
         nn.init.zeros_(self.score.bias)
         self.weights = nn.Parameter(torch.ones(1 + len(FEATURES)))
         self.scale = nn.Parameter(torch.tensor(10.0))
@@ -63,7 +62,7 @@ class TaskHead(nn.Module):
 
     def likeness(self, cosines: Tensor, features: Tensor) -> Tensor:
         """Return the likeness [p] from cosines of the sides [p] and features [p, 5]."""
-        # No matrix product: under autocast, its rounding would swallow what tells candidates apart.
+        # Not a matrix product: under autocast, its rounding would swallow the differences between candidates.
         return (torch.cat([cosines[:, None], features], 1) * self.weights).sum(1)
 
     def forward(self, pairs: Tensor, cosines: Tensor, features: Tensor) -> tuple[Tensor, Tensor]:
@@ -77,11 +76,11 @@ class CrossEncoder(nn.Module):
     """Encode query and candidate as one text, with the figures of both, and score how similar they are.
 
     Args:
-        length: Tokens of a pair; longer ones are cut.
+        length: Maximum number of tokens of a pair; longer ones are cut.
         searched_by: Digest of the model whose cosines are among the features; None for an off-the-shelf encoder.
 
     Raises:
-        ValueError: The encoder has fewer positions, or no separator of texts.
+        ValueError: The encoder has fewer positions, or its tokenizer has no separator.
     """
 
     def __init__(self, encoder: QuestionEncoder, length: int, searched_by: str | None = None):
@@ -91,14 +90,14 @@ class CrossEncoder(nn.Module):
             raise ValueError(f"length: pairs of {length} tokens, but the encoder reads 4 to {positions}")
         tokenizer = encoder.processor.tokenizer
         if tokenizer.cls_token is None or tokenizer.sep_token is None:
-            raise ValueError("model.start: without tokens that begin and separate texts, the encoder ranks no pairs")
+            raise ValueError("model.start: the encoder cannot rank pairs: no tokens begin and separate texts")
         self.encoder, self.length, self.searched_by = encoder, length, searched_by
         self._separator = tokenizer.sep_token_id
         self.head = TaskHead(encoder.config.hidden_size)
 
     @property
     def cells_per_image(self) -> int:
-        """As :attr:`QuestionEncoder.cells_per_image`."""
+        """See :attr:`QuestionEncoder.cells_per_image`."""
         return self.encoder.cells_per_image
 
     def forward(self, features: Tensor, **batch: Tensor) -> Tensor:
@@ -106,7 +105,7 @@ class CrossEncoder(nn.Module):
         return self.head(*self.read(**batch), features)[1]
 
     def read(self, **batch: Tensor) -> tuple[Tensor, Tensor]:
-        """Return vectors [p, h] of a packed batch of pairs, and cosines of their sides [p], which QuesNet has as 0."""
+        """Return vectors [p, h] of a packed batch of pairs, and cosines of their sides [p], 0 for QuesNet."""
         separators = (batch["input_ids"] == self._separator).cumsum(1)
         sides = (separators + 1) * (separators < 2) * batch["attention_mask"]
         output = self.encoder(**batch, sides=sides)
@@ -126,14 +125,14 @@ class CrossEncoder(nn.Module):
 
     @classmethod
     def from_pretrained(cls, folder: str | os.PathLike[str], device: str | torch.device | None = None) -> CrossEncoder:
-        """Load what :meth:`save_pretrained` or ``finetune/ranker.py`` wrote.
+        """Load a folder written by :meth:`save_pretrained` or ``finetune/ranker.py``.
 
         Args:
             device: By default the accelerator if there is one.
 
         Raises:
             FileNotFoundError: The folder holds no ranker.
-            ValueError: It is damaged, or of an earlier version.
+            ValueError: The ranker is damaged, or of an earlier version.
         """
         folder = Path(folder)
         if not (folder / _SETTINGS).is_file():
@@ -196,13 +195,13 @@ class CrossEncoder(nn.Module):
 
 
 class TaskExperts(nn.Module):
-    """Learn the coefficients of each pair's tasks, which sum to 1, by an expert of three layers (h-h-1) for each.
+    """Learn the coefficients of each pair's tasks, which sum to 1, with an expert of three layers (h-h-1) per task.
 
-    NOTE: by the loss alone the coefficients would move to the easiest task. So their entropy is at least ``floor``, and
-    the experts read the tasks' representations without shaping them.
+    NOTE: with the loss alone, the coefficients would move to the easiest task. So their entropy is at least ``floor``,
+    and no gradient flows from the experts into the tasks' representations.
 
     Args:
-        floor: Least entropy, as a share of that of equal coefficients.
+        floor: Minimum entropy, as a share of that of equal coefficients.
     """
 
     def __init__(self, width: int, tasks: int, floor: float):
@@ -227,7 +226,7 @@ class TaskExperts(nn.Module):
 
 
 def _equal_share(tasks: int, floor: float) -> float:
-    """Return the share of equal coefficients that gives even a choice of one task the least entropy."""
+    """Return the share of equal coefficients that gives even a choice of one task the minimum entropy."""
 
     def missing(equal: float) -> float:
         coefficients = [1 - equal + equal / tasks] + [equal / tasks] * (tasks - 1)
@@ -240,8 +239,8 @@ class MultiTaskRanker(nn.Module):
     """The cross-encoder with the heads of the other tasks, and the experts (FSE, Eq. 5, 8 and 9).
 
     Args:
-        coefficients: Of the tasks, scaled to sum to 1 over those of a pair.
-        entropy_floor: Let experts learn the coefficients instead, with this least entropy as a share of that of equal
+        coefficients: Coefficients of the tasks, scaled to sum to 1 over the tasks of a pair.
+        entropy_floor: Let experts learn the coefficients instead, with this minimum entropy as a share of that of equal
             ones.
     """
 
@@ -257,10 +256,10 @@ class MultiTaskRanker(nn.Module):
         self.register_buffer("fixed", torch.tensor(coefficients), persistent=False)
 
     def forward(self, pair: Tensor, task: Tensor, features: Tensor, **batch: Tensor) -> tuple[Tensor, Tensor]:
-        """Return logits and coefficients of the tasks of each pair, both [p, tasks]; 0 for a task that it lacks.
+        """Return logits and coefficients of the tasks of each pair, both [p, tasks]; 0 for a missing task.
 
         Args:
-            pair, task, features: Of each row, [r], [r] and [r, 5] (`tqnet.search.ranker_data`).
+            pair, task, features: Pair, task and features of each row, [r], [r] and [r, 5] (`tqnet.search.ranker_data`).
             batch: The packed rows.
         """
         vectors, cosines = self.cross.read(**batch)
@@ -281,9 +280,9 @@ class MultiTaskRanker(nn.Module):
 
     @torch.no_grad()
     def calibrate(self, features: np.ndarray, similar: np.ndarray) -> None:
-        """Start from the features [p, 5], weighted by a logistic regression on the labels [p].
+        """Initialize the heads with the features [p, 5], weighted by a logistic regression on the labels [p].
 
-        The scale is at most `SUREST`: labels cleaned by confident learning follow from little but the features. The
+        The scale is at most `SUREST`: after confident learning, labels follow almost entirely from the features. The
         first task's head starts without the cosine of the texts, the others with nothing else.
         """
         worth, slope = np.array(WEIGHTS), 1.0
@@ -298,12 +297,12 @@ class MultiTaskRanker(nn.Module):
 
     @torch.no_grad()
     def centre(self, accelerator: Accelerator, task: Tensor, features: Tensor, **batch: Tensor) -> None:
-        """Set the even odds of each task to the mean likeness of its rows in a first batch, over all processes."""
+        """Set each task's likeness at even odds to the mean over its rows in a first batch, over all processes."""
         self.eval()
         _, cosines = self.cross.read(**batch)
         likeness = torch.stack([head.likeness(cosines, features) for head in self._task_heads])
-        of_task = F.one_hot(task, len(self.heads)).T.to(likeness.dtype)
-        sums, counts = accelerator.reduce(torch.stack([(likeness * of_task).sum(1), of_task.sum(1)]))
+        members = F.one_hot(task, len(self.heads)).T.to(likeness.dtype)
+        sums, counts = accelerator.reduce(torch.stack([(likeness * members).sum(1), members.sum(1)]))
         for head, total, count in zip(self._task_heads, sums, counts, strict=True):
             if count:
                 head.centre.copy_(total / count)

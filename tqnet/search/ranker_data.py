@@ -1,4 +1,4 @@
-"""Labelled pairs of query and candidate for training the ranker (FSE, "Dataset"), and its tasks as batches."""
+"""Labelled pairs of query and candidate for training the ranker (FSE, "Dataset"), and batches of its tasks."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ def check_installed() -> None:
 
 
 def confident(similar: np.ndarray, probability: np.ndarray) -> np.ndarray:
-    """Return which labels to keep, bool [p] (confident learning, Northcutt et al. 2021; FSE, "Confidence Learning").
+    """Return a mask of labels to keep, bool [p] (confident learning, Northcutt et al. 2021; FSE).
 
-    The joint distribution of given and true labels estimates how many of each kind are wrong; as many are pruned, those
-    that the model doubts most.
+    The joint distribution of given and true labels estimates how many of each kind are wrong; that many are pruned, the
+    least likely first.
 
     Args:
         similar: Labels, bool [p].
-        probability: That a pair is similar, [p], from a model that was trained without it.
+        probability: Probability that a pair is similar, [p], by a model trained without it.
     """
     from cleanlab.filter import find_label_issues
 
-    if similar.all() or not similar.any():  # of one kind nothing can be confused
+    if similar.all() or not similar.any():  # labels of one kind cannot be confused
         return np.ones(len(similar), dtype=bool)
     odds = np.stack([1 - probability, probability], axis=1).astype(np.float64)
     return ~find_label_issues(similar.astype(int), odds, filter_by="prune_by_noise_rate", n_jobs=1)
 
 
 class Sources:
-    """Retrieve from a bank without an index, by its questions' ``vectors`` ``[n, width]`` and texts."""
+    """Retrieve from a bank without an index, by the texts and ``vectors`` ``[n, width]`` of its questions."""
 
     def __init__(self, bank: QuestionBank, vectors: np.ndarray):
         self._bank = bank
@@ -62,10 +62,10 @@ class Sources:
         self._words = Words.of(map(self._text_of, range(len(bank))))
 
     def candidates(self, query: int, count: int) -> list[int]:
-        """Return ``count`` candidates of a question, by likeness: what a ranker reads.
+        """Return the ``count`` candidates of a question that a ranker reads, by likeness.
 
-        NOTE: BM25 is that of the plain words, where an index has formulas in one form. The query's concepts are not
-        used, unlike in ``tqnet search --id``: where they define what is similar, nothing would be left to rank.
+        NOTE: BM25 is on plain words, where an index has normalized formulas. The query's concepts are not used, unlike
+        in ``tqnet search --id``: where they define similarity, nothing would be left to rank.
         """
         retrieved = self._retrieved(query, max(count, CANDIDATES))
         likeness = self.features(np.full(len(retrieved), query), retrieved) @ WEIGHTS
@@ -82,7 +82,7 @@ class Sources:
         features = np.zeros((len(query), len(FEATURES)), dtype=np.float32)
         for number in np.unique(query).tolist():
             rows = np.flatnonzero(query == number)
-            # As in a search, the retrieved vote for concepts.
+            # As in a search, retrieved questions vote for concepts.
             voters, places = np.unique(np.append(candidate[rows], self._retrieved(number)), return_inverse=True)
             texts, concepts = list(map(self._text_of, voters)), list(map(self._concepts, voters))
             cosines = self._scores(self._vector, number)[voters]
@@ -95,7 +95,7 @@ class Sources:
 
 
 class SourcesOfBanks:
-    """Make the `Sources` of banks that share questions; ``encode`` gives each question's vector once."""
+    """Make the `Sources` of banks that share questions; ``encode`` is called once per question."""
 
     def __init__(self, encode: Callable[[QuestionBank], np.ndarray]):
         self._encode = encode
@@ -109,7 +109,7 @@ class SourcesOfBanks:
 
 
 def vectors_of_index(folder: Path, bank: QuestionBank) -> np.ndarray:
-    """Return the vectors of the questions of ``bank`` in an index, ``[n, width]``; ValueError if it lacks any."""
+    """Return the vectors of the questions of ``bank`` in an index, ``[n, width]``; ValueError if any is missing."""
     table = Index(folder).engine.get(bank.ids, ["vector"])
     known = set(table["id"].to_pylist())
     if missing := [id for id in bank.ids if id not in known]:
@@ -122,8 +122,8 @@ class ExercisePairs:
     """Labelled pairs of questions of a bank.
 
     Attributes:
-        query, candidate: Numbers of the questions, int64 ``[p]``.
-        similar: bool ``[p]``.
+        query, candidate: Indices of the questions, int64 ``[p]``.
+        similar: Labels, bool ``[p]``.
         kind: Origin of each pair: ``similar``, ``retrieved``, ``concept``, ``random``, ``judged``.
         features: float32 ``[p, 5]`` (`tqnet.search.ranking.FEATURES`).
     """
@@ -138,7 +138,7 @@ class ExercisePairs:
         return len(self.query)
 
     def select(self, rows: np.ndarray) -> ExercisePairs:
-        """Select pairs by ``rows``, numbers or a mask."""
+        """Select pairs by ``rows``, indices or a mask."""
         kind = tuple(np.asarray(self.kind, dtype=object)[rows])
         return ExercisePairs(self.query[rows], self.candidate[rows], self.similar[rows], kind, self.features[rows])
 
@@ -155,7 +155,7 @@ class ExercisePairs:
         return replace(self, similar=similar)
 
     def folds(self, count: int, seed: int) -> np.ndarray:
-        """Draw a fold below ``count`` for each pair, int [p]; pairs of one query share it."""
+        """Draw one of ``count`` folds for each pair, int [p]; pairs of one query share a fold."""
         queries, place = np.unique(self.query, return_inverse=True)
         return (np.random.default_rng(seed).permutation(len(queries)) % count)[place]
 
@@ -170,7 +170,7 @@ class ExercisePairs:
 
     @classmethod
     def load(cls, path: Path, bank: QuestionBank) -> ExercisePairs:
-        """Read what :meth:`save` wrote, of the same bank; KeyError if an earlier version wrote it."""
+        """Read a file written by :meth:`save` for the same bank; KeyError if an earlier version wrote it."""
         numbers = {id: number for number, id in enumerate(bank.ids)}
         with path.open(encoding="utf-8") as stream:
             rows = [json.loads(line) for line in stream]
@@ -186,10 +186,10 @@ def made_pairs(
     """Make pairs of ``queries`` with questions of the bank, labelled by ``similarity``.
 
     Args:
-        sources: Retrieve candidates.
-        counts: Kind -> candidates of a query: the first ``retrieved`` ones; ``similar`` ones beside them; dissimilar
-            ones of the same finest ``concept``, and at ``random``. A candidate counts once, and not if the reverse pair
-            is there already, so that no fold has seen what it is to judge.
+        sources: Sources to retrieve candidates from.
+        counts: Kind -> number of candidates per query: the first ``retrieved`` ones; further ``similar`` ones;
+            dissimilar ones of the same finest ``concept``, and at ``random``. A candidate counts once, and not if the
+            reverse pair exists, so that no fold has seen the pairs that it judges.
     """
     rng = np.random.default_rng(seed)
     by_concept = questions_of_concepts(bank)
@@ -218,13 +218,13 @@ def made_pairs(
 def dissimilar(
     pool: Sequence[int] | np.ndarray, query: int, neighbours: np.ndarray, count: int, rng: np.random.Generator
 ) -> list[int]:
-    """Draw up to ``count`` of ``pool``, neither the query nor similar to it."""
+    """Draw up to ``count`` questions of ``pool`` that are neither the query nor similar to it."""
     drawn = rng.permutation(np.unique(np.asarray(pool, dtype=int)))
     return drawn[~np.isin(drawn, neighbours) & (drawn != query)][:count].tolist()
 
 
 def questions_of_concepts(bank: QuestionBank) -> dict[tuple[str, ...], list[int]]:
-    """Return concept -> numbers of its questions."""
+    """Return concept -> indices of its questions."""
     numbers: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for number, paths in enumerate(bank.column("knowledge")):
         for path in paths:
@@ -238,7 +238,7 @@ TASKS = ("questions", "analyses", "analysis")
 
 
 class _Row(NamedTuple):
-    """The texts that a task reads, the figures that belong to them, and the features ``[5]``."""
+    """The two texts that a task reads, their figures, and the features ``[5]``."""
 
     task: str
     first: str
@@ -251,15 +251,15 @@ class _Row(NamedTuple):
 class PairViews(QuestionViews):
     """Pairs for a DataLoader: for each task of a pair, both texts as one.
 
-    A batch's ``index`` are numbers of pairs; its inputs have a row for each task of each pair, and ``extras`` hold for
-    each row its ``pair`` (place in the batch), ``task`` (number in `TASKS`), ``label``, float, and ``features``
-    ``[rows, 5]``, 0 but for the first task.
+    A batch's ``index`` holds indices of pairs; its inputs have a row for each task of each pair, and ``extras`` has for
+    each row its ``pair`` (index in the batch), ``task`` (index in `TASKS`), ``label``, float, and ``features``
+    ``[rows, 5]``, 0 except for the first task.
 
     Args:
         analyses: Also train the tasks that read analyses (FSE's T2 and T3), where there are any.
-            NOTE: of T3, where the paper has both, a pair has a positive or a negative, drawn anew in every epoch; and
-            its negatives of similar pairs are chosen by ``similarity``, whatever the noise in the labels.
-        length: Tokens of a pair.
+            NOTE: for T3, where the paper has both, a pair has a positive or a negative, drawn in every epoch; and
+            negatives of similar pairs are chosen by ``similarity``, whatever the noise in the labels.
+        length: Maximum number of tokens of a pair.
     """
 
     def __init__(
@@ -314,7 +314,7 @@ class PairViews(QuestionViews):
     def collate(self, rows: list[tuple[Item, list[_Row]]]) -> Batch:  # type: ignore[override]
         """Pack the rows of :meth:`__getitem__`."""
         fit = self.processor.image_processor.fit
-        flat = [(place, row) for place, (_, of_pair) in enumerate(rows) for row in of_pair]
+        flat = [(place, row) for place, (_, pair_rows) in enumerate(rows) for row in pair_rows]
         first, second = (self.processor.tokenize([getattr(row, end) for _, row in flat]) for end in ("first", "second"))
         ids = [self.processor.join(a, b, self.length) for a, b in zip(first, second, strict=True)]
         figures = [[fit(self.processor.open_figure(path)) for path in row.images] for _, row in flat]

@@ -1,4 +1,4 @@
-"""Order candidates by their features, and the first of them by a model (FSE, "Ranking Module")."""
+"""Rank candidates by their features, and the best of them by a model (FSE, "Ranking Module")."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from tqnet.search.figures import with_figures
 from tqnet.search.retrieval import Candidate, Concept, Votes, jaccard
 from tqnet.text.sentences import search_words
 
-#: The features of a candidate: the cosine of the vectors, the cosines of the character runs of the texts, of their
-#: words by rarity and of the shapes of their formulas, and the votes of the most alike for its concepts. NOTE: not the
-#: query's own concepts, which a typed query lacks: a ranker would meet other numbers than it was trained on.
+#: The features of a candidate: the cosine of the vectors, the cosines of the texts' character runs, of their words
+#: weighted by rarity and of the shapes of their formulas, and the votes of the nearest for its concepts. NOTE: without
+#: the query's own concepts, which a typed query lacks: a ranker would see a distribution it was not trained on.
 FEATURES = ("cosine", "characters", "words", "formulas", "concepts")
 
-#: Weights of the features without a ranker, and where one starts. Chosen on `valid`.
+#: Weights of the features without a ranker, and initial weights of a ranker. Chosen on `valid`.
 WEIGHTS = (1.0, 0.5, 0.25, 0.2, 0.6)
-#: The same for a query whose concepts are known.
+#: The same for a query with known concepts.
 _KNOWN_WEIGHTS = (1.0, 0.5, 0.25, 0.2, 1.5)
 
-#: Likeness below which a candidate is no result: that of what unrelated queries find (`tqnet.search.calibration`).
+#: Likeness that a result must exceed: that of what unrelated queries find (`tqnet.search.calibration`).
 FLOOR = 0.0
 
-#: Where the scale of likeness begins at most: a model that tells nothing apart would leave none.
+#: Maximum zero of the likeness scale: a model that tells nothing apart would leave no scale.
 _HIGHEST_ZERO = 0.95
 
-#: Holes of formulas.
+#: Parts of formulas that become holes.
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _NAME = re.compile(r"(?<![\\A-Za-z])[A-Za-z](?![A-Za-z])|\\(?:alpha|beta|gamma|delta|theta|lambda|mu|phi|omega)\b")
 
-#: Characters of a run: a part of a word, or the end of one and the beginning of the next.
+#: Number of characters of a run: part of a word, or the end of one and the beginning of the next.
 _RUN = 4
-#: Of a run as a number, modulo 2**64: odd and large, so that two runs hardly ever share one.
+#: Base of the hash of a run, modulo 2**64: odd and large, so that collisions are rare.
 _BASE = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -81,15 +81,16 @@ def likeness(
 ) -> np.ndarray:
     """Return each candidate's likeness without a model: the weighted mean of its features ``[candidates, 5]``.
 
-    If figures were compared, they count too (`tqnet.search.figures.with_figures`).
+    If figures were compared, they count, too (`tqnet.search.figures.with_figures`).
 
-    Only of the features that there are: vectors if these were searched, text and formulas if the query has some,
-    concepts if a candidate has some. If the query's are known, the share in common replaces the votes of the nearest.
+    The mean is over the available features: vectors if they were searched, text and formulas if the query has some,
+    concepts if a candidate has some. If the query's concepts are known, the share in common replaces the votes of the
+    nearest.
 
     Args:
-        unrelated: See `Background`. Scaled by it, the likeness of what unrelated queries find is 0 and that of the same
-            text 1, whatever the model, the bank and the source; the order stays. With known concepts, unrelated ones
-            would find no more by their text, and have no concept in common.
+        unrelated: See `Background`. Scales the likeness so that what unrelated queries find has 0 and the same text has
+            1, whatever the model, the bank and the source; the order stays. With known concepts, the zero shrinks:
+            unrelated queries find no more by their text, and have no concept in common.
     """
     by_vector = any(candidate.cosine is not None for candidate in candidates)
     text = search_text(query)
@@ -108,7 +109,7 @@ def likeness(
 
 
 def search_text(question: Question) -> str:
-    """Return the search terms of stem and options, as an index has them."""
+    """Return the search terms of stem and options, as in an index."""
     return " ".join(search_words(question.content))
 
 
@@ -119,9 +120,10 @@ def formula_shapes(words: str) -> str:
 
 
 def shared_runs(text: str, others: Sequence[str]) -> np.ndarray:
-    """Return the cosine of the roots of the shares of character runs in ``text`` and each other, 0 to 1 ``[others]``.
+    """Return the cosine of the square roots of the shares of character runs in ``text`` and each of ``others``.
 
-    Words that differ in their endings share most of their runs, and their order counts a little.
+    It is from 0 to 1, ``[others]``. Words that differ in their endings share most of their runs, and word order counts
+    a little.
     """
     runs, rows = _runs([text, *others])
     totals = np.maximum(np.bincount(rows, minlength=len(others) + 1), 1)
@@ -135,7 +137,7 @@ def shared_runs(text: str, others: Sequence[str]) -> np.ndarray:
 
 
 def shared_words(text: str, others: Sequence[str], words: Words) -> np.ndarray:
-    """Return the cosine of the words in ``text`` and each other, weighted by rarity, 0 to 1 ``[others]``."""
+    """Return the cosine of the words in ``text`` and each of ``others``, weighted by rarity, 0 to 1 ``[others]``."""
     sets = [words_of(terms) for terms in (text, *others)]
     squares = {word: words.rarity(word) ** 2 for word in set().union(*sets)}
     lengths = [math.sqrt(sum(map(squares.__getitem__, chosen))) or 1.0 for chosen in sets]
@@ -144,7 +146,7 @@ def shared_words(text: str, others: Sequence[str], words: Words) -> np.ndarray:
 
 
 def _runs(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the runs of characters of all texts, as numbers, and the text of each; a shorter text is one run."""
+    """Return the hashed character runs of all texts, and the text index of each; a short text is one run."""
     lengths = np.array([len(text) for text in texts])
     counts = np.where(lengths, np.maximum(lengths - _RUN + 1, 1), 0)
     rows = np.repeat(np.arange(len(texts)), counts)
@@ -161,10 +163,10 @@ def _runs(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
 
 _NO_BACKGROUND = Background()
 
-#: Candidates scored between two looks at the clock.
+#: Number of candidates scored between two checks of the deadline.
 _AT_ONCE = 8
 
-#: Query, candidates and their features ``[candidates, 5]`` -> probability that each is similar, ``[candidates]``.
+#: (query, candidates, features ``[candidates, 5]``) -> probability that each is similar, ``[candidates]``.
 Score = Callable[[Question, Sequence[Question], np.ndarray], np.ndarray]
 
 
@@ -174,8 +176,8 @@ class Rank:
 
     Attributes:
         score: A model that reads query and candidate together; None ranks by likeness.
-        first: Candidates, by likeness, that the model scores; the others stay behind them.
-        deadline: Seconds for the model, waiting included; None for no limit.
+        first: Number of candidates, by likeness, that the model scores; the others follow.
+        deadline: Seconds for the model, including waiting; None for no limit.
     """
 
     score: Score | None = None
@@ -186,7 +188,7 @@ class Rank:
     def __call__(
         self, query: Question, candidates: Sequence[Candidate], background: Background = _NO_BACKGROUND
     ) -> list[Candidate] | None:
-        """Rank candidates by score, then by likeness, then in the order of retrieval; None if there was no time.
+        """Rank candidates by score, then by likeness, then in the order of retrieval; None past the deadline.
 
         The model ranks one query at a time: several at once would each take longer.
         """

@@ -1,4 +1,4 @@
-"""Records, in which an index holds questions (vector, search terms, fields, JSON), and filters over their fields."""
+"""Records of questions in an index (vector, search terms, fields, JSON), and filters over their fields."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TEXT_FIELDS = ("stem", "concepts")
 #: Fields of a question that are stored as JSON; figures have a column of their own.
 _STORED = tuple(field.name for field in fields(Question) if field.name != "images")
 
-#: Questions that are kept as they were read, some 2 kB each: searches meet many again.
+#: Maximum number of parsed questions to cache, some 2 kB each: searches meet many again.
 _KEPT = 10_000
 
 #: Columns that may be null.
@@ -42,9 +42,9 @@ def schema(width: int) -> pa.Schema:
     - ``stem``, ``concepts``: search terms of stem and options, and of the concepts' names, separated by spaces.
     - ``concept``: every concept of the question and its ancestors, each as a path with ``/`` and by its name alone.
     - ``content``: hash of text and figures, independent of ids and file names.
-    - ``form``, ``template``: hashes of the text in one form, options in any order, and of the same without its numbers.
+    - ``form``, ``template``: hashes of the normalized text, options in any order, with and without numbers.
     - ``state``: hash of the whole record.
-    - ``question``: its fields as JSON, without the paths of figures, which are in ``images`` and shown to nobody.
+    - ``question``: its fields as JSON, without the paths of figures, which are in ``images`` and never shown.
     """
     columns = {
         "id": pa.string(),
@@ -106,7 +106,7 @@ def _row(question: Question) -> dict[str, object]:
 def record_question(record: Mapping[str, Any]) -> Question:
     """Rebuild the question of a record from its columns ``question`` and ``images``.
 
-    Not by :func:`read_question`: a search rebuilds hundreds, which were checked when they were written.
+    Without :func:`read_question`: a search rebuilds hundreds, which were checked when written.
     """
     return _question(record["question"], tuple(record["images"]))
 
@@ -120,7 +120,7 @@ def _question(fields: str, images: tuple[str, ...]) -> Question:
 
 
 def table_rows(table: pa.Table) -> list[dict[str, Any]]:
-    """Return the records of a table; the column ``vector``, if it is there, as arrays ``[width]`` of their own."""
+    """Return the records of a table; the column ``vector``, if present, as separate arrays ``[width]``."""
     if "vector" not in table.column_names:
         return table.to_pylist()
     rows = table.drop_columns("vector").to_pylist()
@@ -148,15 +148,15 @@ def query_words(question: Question) -> dict[str, list[str]]:
 
 def content_key(question: Question) -> str:
     """Hash a question's text and figures to 16 hex digits."""
-    # NFC and not `normal_text`: x² and x2 differ.
+    # NFC rather than `normal_text`: x² and x2 differ.
     text = " ".join(unicodedata.normalize("NFC", question.content).split())
     return _digest([text, *map(_figure_digest, question.images)])
 
 
 def form_key(question: Question, *, numbers: bool = True) -> str:
-    """Hash a question's text in one form (`tqnet.questions.traits.one_form`), with its options in any order.
+    """Hash a question's normalized text (`tqnet.questions.traits.one_form`), with its options in any order.
 
-    Formulas count as such without LaTeX too, as in a typed query. A text without letters and digits has the key "".
+    Formulas are recognized without LaTeX, too, as in a typed query. A text without letters and digits has the key "".
     """
     forms = [one_form(with_formulas(text)) for text in (question.stem, *question.options)]
     if not any(map(str.isalnum, "".join(forms))):
@@ -187,7 +187,7 @@ def _figure_digest(path: str) -> str:
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
-#: Columns that find a question's duplicates.
+#: Columns to find a question's duplicates by.
 KEYS = ("content", "form", "template")
 
 #: Fields to filter by, and the types of their values.
@@ -212,10 +212,10 @@ class Filter:
     """A condition on a field: ``difficulty<=3``, ``type=choice|blank``, ``concept=Algebra/Equations``.
 
     Attributes:
-        field: Of :data:`FIELDS` or :data:`KEYS`. ``concept`` is a set: it equals every value that it contains.
+        field: One of :data:`FIELDS` or :data:`KEYS`. ``concept`` is a set: it equals every value that it contains.
         sign: ``=``, ``!=``, ``<``, ``<=``, ``>``, ``>=``.
         values: ``=`` matches any of them, ``!=`` none; the other signs take a single number. A missing field matches
-            ``!=`` alone.
+            only ``!=``.
     """
 
     field: str
@@ -233,7 +233,7 @@ def read_filter(text: str) -> Filter:
     """Parse a condition; ``|`` separates alternative values.
 
     Raises:
-        FilterError: It is malformed, its field is unknown, or a value has the wrong type.
+        FilterError: The condition is malformed, its field is unknown, or a value has the wrong type.
     """
     match = _CONDITION.fullmatch(text)
     if match and match["field"] in KEYS:

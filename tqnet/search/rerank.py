@@ -31,8 +31,8 @@ class Curriculum:
     """Sections in the order of teaching.
 
     Attributes:
-        places: Concept, a path with ``/``, -> its place.
-        semesters: Names, in order.
+        places: Concept, as a path with ``/`` -> its place.
+        semesters: Names of the semesters, in order.
     """
 
     places: dict[str, Place]
@@ -45,11 +45,11 @@ class Curriculum:
             Grade 8, autumn: [Algebra/Equations, Algebra/Inequalities]
             Grade 8, spring: [Geometry/Triangles]
 
-        A concept stands for its descendants too.
+        A concept also stands for its descendants.
 
         Raises:
             FileNotFoundError: The file is missing.
-            ValueError: It is malformed, or names a concept twice.
+            ValueError: The file is malformed, or names a concept twice.
         """
         if not path.is_file():
             raise FileNotFoundError(f"{path}: no such curriculum")
@@ -65,18 +65,18 @@ class Curriculum:
                 if not isinstance(concept, str) or not concept:
                     raise ValueError(f"{path}: {semester}: {concept!r} is not a concept")
                 if concept in places:
-                    raise ValueError(f"{path}: {semester}: {concept} is there twice")
+                    raise ValueError(f"{path}: {semester}: {concept} occurs twice")
                 places[concept] = Place(number, len(places))
         return cls(places, tuple(map(str, semesters)))
 
     def place_of(self, concept: str) -> Place | None:
-        """Return the place of a concept, or of its nearest ancestor; None if neither has one."""
+        """Return the place of a concept, or of its nearest ancestor; None if there is none."""
         parts = concept.split("/")
         above = ("/".join(parts[:end]) for end in range(len(parts), 0, -1))
         return next((self.places[name] for name in above if name in self.places), None)
 
     def needs(self, question: Question) -> Place | None:
-        """Return the latest place of a question's concepts; None if none has one."""
+        """Return the latest place of a question's concepts; None if there is none."""
         places = (self.place_of("/".join(path)) for path in question.knowledge)
         return max((place for place in places if place is not None), default=None)
 
@@ -84,12 +84,12 @@ class Curriculum:
 #: Settings with a choice, and their values.
 CHOICES = {"student": ("strong", "weak"), "stage": ("practice", "review"), "prefer": ("variant", "similar")}
 
-#: Begins the note of a candidate that is left out.
+#: Prefix of the note on a dropped candidate.
 _DROPPED = "dropped: "
 
 
 class Reranked(NamedTuple):
-    """Kept candidates in order, and dropped ones with the reason as the last of their notes."""
+    """Kept candidates in order, and dropped ones with the reason as their last note."""
 
     candidates: list[Candidate]
     dropped: list[Candidate]
@@ -103,13 +103,13 @@ class Rerank:
 
     Attributes:
         student: A ``strong`` student gets questions at least as hard as the query, a ``weak`` one at most as hard.
-        tolerance: Largest difference of difficulties that count as equal.
-        stage: ``practice`` drops what is beyond the current section, ``review`` what is beyond the semester.
-        section: The current one; by default the latest that the query needs.
+        tolerance: Maximum difference of difficulties that count as equal.
+        stage: ``practice`` drops questions beyond the current section, ``review`` those beyond the semester.
+        section: Current section; by default the latest that the query needs.
         prefer: Put every ``variant`` of the query first, as in the paper, or every ``similar`` question; then the other
             kind, then unrelated ones, each in the order of ranking. Duplicates of the query are dropped.
-        classify: Tells these kinds apart.
-        diversity: From 0 to 1, how much a question is moved back for words that it shares with those before it (maximal
+        classify: Classifier of these kinds.
+        diversity: How much to penalize a question for words that it shares with those before it, from 0 to 1 (maximal
             marginal relevance, Carbonell and Goldstein 1998).
     """
 
@@ -125,7 +125,7 @@ class Rerank:
     def __post_init__(self) -> None:
         for name, known in CHOICES.items():
             if getattr(self, name) not in (None, *known):
-                raise ValueError(f"{name}: {getattr(self, name)!r} is none of {', '.join(known)}")
+                raise ValueError(f"{name}: {getattr(self, name)!r} is not one of {', '.join(known)}")
         if self.stage and self.curriculum is None:
             raise ValueError("stage: needs a curriculum")
         if self.section and self.curriculum and self.curriculum.place_of(self.section) is None:
@@ -154,11 +154,11 @@ class Rerank:
                 note = f"{_DROPPED}duplicate of the query" if kind == "duplicate" else f"{kind} {chance:.2f}"
                 by_kind[kind].append(_noted(candidate, note))
             dropped += by_kind.pop("duplicate")
-            kept = [candidate for of_kind in by_kind.values() for candidate in of_kind]
+            kept = [candidate for group in by_kind.values() for candidate in group]
         return Reranked(self._varied(kept), dropped)
 
     def _on_difficulty(self, query: Question, question: Question) -> str:
-        if self.student is None or query.difficulty is None:  # `Searcher.answer` says so
+        if self.student is None or query.difficulty is None:  # `Searcher.answer` adds a note
             return ""
         if question.difficulty is None:
             return "difficulty unknown"
@@ -185,20 +185,20 @@ class Rerank:
         return ""
 
     def _varied(self, candidates: list[Candidate]) -> list[Candidate]:
-        """Choose repeatedly the best by place, less the words that it shares with those chosen."""
+        """Repeatedly choose the best candidate by rank, minus the words that it shares with those already chosen."""
         if not self.diversity or len(candidates) < 3:
             return candidates
         words = [set(query_words(candidate.question)["stem"]) for candidate in candidates]
         merit = 1 - np.arange(len(candidates)) / len(candidates)
         shared = np.zeros(len(candidates))
-        left = list(range(len(candidates)))
+        remaining = list(range(len(candidates)))
         varied: list[Candidate] = []
-        while left:
-            best = max(left, key=lambda at: ((1 - self.diversity) * merit[at] - self.diversity * shared[at], -at))
-            left.remove(best)
+        while remaining:
+            best = max(remaining, key=lambda at: ((1 - self.diversity) * merit[at] - self.diversity * shared[at], -at))
+            remaining.remove(best)
             moved_back = len(varied) > best and shared[best] > 0.5
             varied.append(_noted(candidates[best], "moved back for variety") if moved_back else candidates[best])
-            for at in left:
+            for at in remaining:
                 shared[at] = max(shared[at], jaccard(words[at], words[best]))
         return varied
 

@@ -1,4 +1,4 @@
-"""Candidates from exact text, vectors and figures, merged, without the query's duplicates (FSE, "Recall Module")."""
+"""Candidates by exact text, vectors and figures, merged, without duplicates of the query (FSE, "Recall Module")."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ from tqnet.search.engine import Hit, SearchEngine
 from tqnet.search.figures import Looks, figure_evidence
 from tqnet.search.records import Filter, content_key, query_words, record_question, table_rows, unit
 
-#: Candidates to retrieve by default.
+#: Default number of candidates to retrieve.
 CANDIDATES = 100
 
-#: What finds candidates, and how the two lists are merged.
+#: Sources of candidates, and ways to merge their two lists.
 SOURCES = ("text", "vector")
 MERGINGS = ("score", "halves")
 
-#: Weight of the best BM25 beside a cosine of 1, for queries without and with concepts, which are words of the text:
-#: chosen with fine-tuned encoders by ``tqnet evaluate retrieval INDEX --split valid --text-weights 0.25 0.5 1 2``.
+#: Weight of the best BM25 relative to a cosine of 1, for queries without and with concepts, which count as text: chosen
+#: with fine-tuned encoders by ``tqnet evaluate retrieval INDEX --split valid --text-weights 0.25 0.5 1 2``.
 TEXT_WEIGHT, KNOWN_WEIGHT = 0.25, 2.0
 
-#: A query without concepts also searches this many of its neighbours' concepts; and the weight of the neighbours' votes
-#: for a candidate's concepts, beside a cosine of 1: chosen on `valid` with fine-tuned encoders.
+#: Number of neighbours' concepts that a query without concepts also searches; and weight of the neighbours' votes for a
+#: candidate's concepts, relative to a cosine of 1: chosen on `valid` with fine-tuned encoders.
 _CONCEPTS, CONCEPT_WEIGHT = 2, 0.8
 
-#: Neighbours that vote for concepts, each with this power of its cosine.
+#: Number of neighbours that vote for concepts, each with this power of its cosine.
 NEAREST, _POWER = 10, 10
 
-#: Least share of three-word runs that near duplicates have in common, numbers kept and formulas in one form.
+#: Minimum share of three-word runs that near duplicates have in common, with numbers and normalized formulas.
 NEAR = 0.9
 
-#: Hits beyond the wanted candidates, to make up for duplicates; where these are many, more are fetched, up to a limit.
-_SPARE, _MOST = 20, 16_000
+#: Number of extra hits, to make up for duplicates, and maximum number of hits if there are many duplicates.
+_EXTRA_HITS, _MAX_HITS = 20, 16_000
 
-#: What is read of each hit; of one by text also its vector.
+#: Columns to read for each hit; for hits by text, also the vector.
 _COLUMNS = ("stem", "content", "template", "question", "images")
 
 #: A path from the coarsest level.
@@ -58,7 +58,7 @@ class Votes(Generic[Key]):
     """Votes of a query's nearest questions for their concepts.
 
     Args:
-        cosines: Question -> cosine with the query, of the nearest at least.
+        cosines: Question -> cosine with the query, at least for the nearest.
         concepts: Question -> its concepts.
     """
 
@@ -78,7 +78,7 @@ class Votes(Generic[Key]):
         return sorted(elected, key=lambda concept: -self._by_concept[concept])[:count]
 
     def share(self, candidate: Key) -> float:
-        """Return the others' votes for the foremost of a candidate's concepts, as a share from 0 to 1."""
+        """Return the share of the others' votes for the candidate's most popular concept, from 0 to 1."""
         self_vote = self._votes.get(candidate, 0.0)
         others = self._total - self_vote
         votes = (self._by_concept.get(concept, 0.0) for concept in self._concepts(candidate))
@@ -90,17 +90,16 @@ class Candidate:
     """A question that may be similar to the query.
 
     Attributes:
-        score: Of retrieval: the cosine, plus BM25 relative to the best one's, times the weight of the text; the same
-            figure counts as much as both.
-        cosine: With the query; None if vectors were not searched.
-        bm25: Of the shared terms; None if the text was not searched or did not find it.
-        figure: Best cosine of a figure of the query with one of its own (`tqnet.search.figures`); None without these.
-        terms, template: Its search terms and the hash of its text without numbers (`tqnet.search.records`); empty if
-            they were not read.
-        likeness: By its features (`tqnet.search.ranking`), about 0 to 1; None before ranking.
-        probability: The ranker's, that it is similar; None without a ranker.
+        score: Score of retrieval: the cosine, plus BM25 relative to the best one, times the weight of the text; the
+            same figure counts as much as both.
+        cosine: Cosine with the query; None if vectors were not searched.
+        bm25: BM25 of the shared terms; None if text was not searched or did not find the question.
+        figure: Best cosine of its figures with those of the query (`tqnet.search.figures`); None without figures.
+        terms, template: Search terms, and hash of the text without numbers (`tqnet.search.records`); empty if not read.
+        likeness: Likeness by features (`tqnet.search.ranking`), about 0 to 1; None before ranking.
+        probability: Probability of being similar, by the ranker; None without a ranker.
         notes: Remarks of re-ranking.
-        folded: Candidates of lower rank that are like it (`tqnet.search.folding`).
+        folded: Candidates of lower rank that are like this one (`tqnet.search.folding`).
     """
 
     question: Question
@@ -117,12 +116,12 @@ class Candidate:
 
     @property
     def relevance(self) -> float:
-        """What orders the results: the probability, or else the likeness, or else the score of retrieval."""
+        """Value that orders the results: the probability, else the likeness, else the score of retrieval."""
         return next(value for value in (self.probability, self.likeness, self.score) if value is not None)
 
     @property
     def why(self) -> str:
-        """The scores that speak for it, in words."""
+        """The scores of the candidate in words."""
         scores = {
             "similar": (self.probability, 3),
             "likeness": (self.likeness, 3),
@@ -135,7 +134,7 @@ class Candidate:
 
 
 class Retrieved(NamedTuple):
-    """Candidates, best first, and the ids of near duplicates of the query that were left out."""
+    """Candidates, best first, and the ids of the query's near duplicates, which were left out."""
 
     candidates: list[Candidate]
     near_duplicates: list[str]
@@ -143,7 +142,7 @@ class Retrieved(NamedTuple):
 
 @dataclass(frozen=True)
 class _Record:
-    """A retrieved record, whose question is parsed when it is needed."""
+    """A retrieved record, whose question is parsed when needed."""
 
     row: Mapping[str, Any]
 
@@ -156,12 +155,12 @@ class Retriever:
     """Searches by text and by vector in parallel, and then by figures.
 
     Args:
-        figures: Holds those of the questions; by default they are not compared.
+        figures: Engine with the figures of the questions; by default figures are not compared.
         merging: ``score`` ranks the hits of both sources by their joint score; ``halves`` first selects by the paper's
-            rule (:func:`merge`). NOTE: half of the places is much for the weaker source.
+            rule (:func:`merge`). NOTE: half of the places is a lot for the weaker source.
         text_weight: Weight of the best BM25; by default larger for queries with concepts.
-        guess: For a query without concepts, let its nearest questions vote for some, and prefer candidates that have
-            these; the order is by score all the same. Only if both sources are searched and merged by score.
+        guess: For a query without concepts, let its nearest questions vote for some, and prefer candidates with these;
+            the order is still by score. Only if both sources are searched and merged by score.
 
     Raises:
         ValueError: The merging is unknown.
@@ -176,7 +175,7 @@ class Retriever:
         figures: SearchEngine | None = None,
     ):
         if merging not in MERGINGS:
-            raise ValueError(f"merging: {merging!r} is none of {', '.join(MERGINGS)}")
+            raise ValueError(f"merging: {merging!r} is not one of {', '.join(MERGINGS)}")
         self.engine, self.merging, self.text_weight, self.guess = engine, merging, text_weight, guess
         self.figures = figures
         self._threads = ThreadPoolExecutor(2, "retrieval")
@@ -200,9 +199,9 @@ class Retriever:
         The query, its duplicates (same text with the same numbers) and repeated candidates are left out.
 
         Args:
-            vector: Of the query, ``[width]``; without it, only text and figures are searched.
+            vector: Vector of the query, ``[width]``; without it, only text and figures are searched.
             by: The sources to search, of :data:`SOURCES`; figures are searched with vectors.
-            duplicates: Leave out nothing but the query itself.
+            duplicates: Keep duplicates, and leave out only the query itself.
         """
         words = query_words(query)
         guess = self.guess and self.merging == "score" and not query.knowledge and set(by) == set(SOURCES)
@@ -211,7 +210,7 @@ class Retriever:
             vector = None
         elif self.figures is not None and query.images:
             looks = Looks.read(self.figures, query.images)
-        limit = n + _SPARE
+        limit = n + _EXTRA_HITS
         while True:
             read = _COLUMNS if vector is None else (*_COLUMNS, "vector")
             searching = "text" in by and self._threads.submit(self.engine.by_words, words, limit, where, read)
@@ -229,9 +228,9 @@ class Retriever:
             records |= {row["id"]: _Record(row) for row in table_rows(self.engine.get(missing, read))}
             hits = exact, near, [Hit(id, 0.0) for id in alike if id in records]
             retrieved = self._merged(query, vector, looks, hits, records, votes, n, duplicates)
-            if len(retrieved.candidates) == n or limit >= _MOST or max(len(exact), len(near), len(alike)) < limit:
+            if len(retrieved.candidates) == n or limit >= _MAX_HITS or max(len(exact), len(near), len(alike)) < limit:
                 return retrieved
-            limit = min(4 * limit, _MOST)
+            limit = min(4 * limit, _MAX_HITS)
 
     def _merged(
         self,
@@ -245,7 +244,7 @@ class Retriever:
         duplicates: bool,
     ) -> Retrieved:
         bm25, cosine, alike = _best_scores(hits, records, query, duplicates)
-        halves = merge(list(bm25)[:n], list(cosine)[:n], n)  # lists of n, as in the paper, without the spare hits
+        halves = merge(list(bm25)[:n], list(cosine)[:n], n)  # lists of n, as in the paper, without the extra hits
         if vector is not None:
             direction = unit(vector[None])[0]
             cosine |= {
@@ -284,30 +283,30 @@ def _votes(hits: Sequence[Hit], records: dict[str, _Record], query: str) -> Vote
 def merge(exact: Sequence[Id], embedded: Sequence[Id], n: int) -> list[Id]:
     """Merge two lists of ids, each best first, into ``n`` (FSE, "Merging the Exercises").
 
-    Ids in both come first; the rest of each list fills half of the remaining places, or more where the other is short.
+    Ids in both come first; the rest of each list fills half of the remaining places, or more if the other is short.
     """
     shared = set(exact) & set(embedded)
     both = [id for id in embedded if id in shared][:n]
     rests = [[id for id in ids if id not in shared] for ids in (embedded, exact)]
-    left = n - len(both)
-    half = min(len(rests[0]), max((left + 1) // 2, left - len(rests[1])))
-    parts = rests[0][:half], rests[1][: left - half]
+    places = n - len(both)
+    half = min(len(rests[0]), max((places + 1) // 2, places - len(rests[1])))
+    parts = rests[0][:half], rests[1][: places - half]
     return both + [id for pair in zip_longest(*parts) for id in pair if id is not None]
 
 
 def _best_scores(
     hits: Sequence[Sequence[Hit]], records: dict[str, _Record], query: Question, duplicates: bool
 ) -> list[dict[str, float]]:
-    """Return the best scores of each source by the first hit with the same content, without the query and its content.
+    """Return for each source id -> best score, merging hits of equal content, without the query and its content.
 
-    With ``duplicates``, every hit but the query counts by itself.
+    With ``duplicates``, all hits except the query are kept separate.
     """
     query_content = content_key(query)
     first: dict[str, str] = {}
     representatives: dict[str, str] = {}
     for hit in (hit for places in zip_longest(*hits) for hit in places if hit is not None):
         content = records[hit.id].row["content"]
-        # The query is also left out if its figures have moved since.
+        # Compare ids, too: the query's figures may have moved since.
         if hit.id != query.id and (duplicates or content != query_content):
             representatives[hit.id] = first.setdefault(hit.id if duplicates else content, hit.id)
     scores: list[dict[str, float]] = [{} for _ in hits]
@@ -319,7 +318,9 @@ def _best_scores(
 
 
 def _near_duplicates(ids: Sequence[str], records: dict[str, _Record], query: Question) -> list[str]:
-    """Return the near duplicates of the query: the same figures, and all but the same words, none of which tells."""
+    """Return the near duplicates of the query: the same figures, and nearly the same words without a significant
+    difference.
+    """
     words = set(query_words(query)["stem"])
     suspects = [id for id in ids if jaccard(words, set(records[id].row["stem"].split())) >= NEAR]
     questions = [query, *(records[id].question for id in suspects)]

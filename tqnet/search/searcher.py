@@ -1,4 +1,4 @@
-"""Answer queries from an index, for ``tqnet search`` and ``tqnet serve`` alike."""
+"""Answer queries from an index, for both ``tqnet search`` and ``tqnet serve``."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ log = logging.getLogger(__name__)
 #: What to do with questions that repeat the query.
 DUPLICATES = ("show", "hide", "only")
 
-#: Results of a query that can be asked for, page by page.
+#: Maximum number of results of a query, over all pages.
 MOST_RESULTS = 1000
 
-#: Characters of a corrected query in its note.
+#: Maximum number of characters of a corrected query in its note.
 _NOTED = 240
 
 #: Note of an answer without results.
 NOTHING_SIMILAR = "nothing similar in this bank"
 
-#: Note on a student whom no result is too easy or too hard for.
+#: Note on a student if difficulties cannot be compared.
 NO_DIFFICULTY = "student has no effect: the query has no difficulty (for a typed one, give difficulty)"
 
 #: Notes of queries whose figures the model does not read, by what is searched.
@@ -71,8 +71,8 @@ class Query:
 
     Attributes:
         vector: ``[width]``; None to search by text alone.
-        notes: For the user, such as that figures were not read.
-        is_indexed: It is a question of the index, whose candidates may be precomputed.
+        notes: Notes for the user, such as that figures were not read.
+        is_indexed: The query is a question of the index, whose candidates may be precomputed.
     """
 
     question: Question
@@ -86,11 +86,11 @@ class Answer:
     """The answer to a query.
 
     Attributes:
-        candidates: Best first.
-        notes: On the query, and on deviations from the request.
-        known: Questions that repeat the query, the nearest first; they are no candidates.
-        dropped: Candidates that re-ranking left out, each with the reason in its notes.
-        more: Further candidates may follow.
+        candidates: Candidates, best first.
+        notes: Notes on the query, and on deviations from the request.
+        known: Questions that repeat the query, the nearest first; they are not candidates.
+        dropped: Candidates dropped by re-ranking, each with the reason in its notes.
+        more: More candidates may follow.
         late: There was no time to rank; a repeated query may be ranked.
     """
 
@@ -108,8 +108,8 @@ class Searcher:
     """Answers queries from a version of an index; `Follower` changes to the next one.
 
     Attributes:
-        encode: Encodes queries that are not in the index; without it these are searched by text.
-        reads_figures: ``encode`` reads figures too.
+        encode: Encoder of queries that are not in the index; without it, they are searched by text.
+        reads_figures: ``encode`` also reads figures.
         rank: The ranking stage.
         merging: See :class:`Retriever`.
     """
@@ -130,7 +130,7 @@ class Searcher:
         return Retriever(self.index.engine, self.merging, figures=self.index.figures)
 
     def state(self) -> Hashable | None:
-        """Return a value that changes whenever the index may give other answers; None if that cannot be told."""
+        """Return a value that changes whenever answers of the index may change; None if that is unknown."""
         version = self.index.engine.version()
         return None if version is None else (self.index.written, version, self.index.background.measured)
 
@@ -138,7 +138,7 @@ class Searcher:
         """Return the query for questions similar to a question of the index.
 
         Raises:
-            UnknownIdError: The index does not have it.
+            UnknownIdError: The index has no such question.
         """
         rows = self.index.engine.get([id]).to_pylist()
         if not rows:
@@ -151,10 +151,10 @@ class Searcher:
         """Yield queries for questions similar to ``questions``, which are encoded if vectors are searched.
 
         Args:
-            correct: They are typed: correct misspelt words of their stems (`tqnet.search.spelling`), with a note.
+            correct: Correct misspelt words of the stems (`tqnet.search.spelling`), with a note; for typed queries.
 
         Raises:
-            QueryError: A question has figures alone, and they cannot be searched by.
+            QueryError: A question has only figures, and the search is by text.
         """
         encode = self.encode if "vector" in by else None
         if "vector" not in by and any(map(_is_figure_alone, questions)):
@@ -194,13 +194,14 @@ class Searcher:
         """Return the ``k`` best candidates after the first ``offset``: retrieved, ranked and re-ranked.
 
         Args:
-            offset: Beyond ``candidates``, more are retrieved, up to :data:`MOST_RESULTS`; they follow by likeness.
-            duplicates: One of :data:`DUPLICATES`: show the questions that repeat the query beside the candidates, hide
-                them, or show them only, with those that differ in their numbers, whatever the filters.
-            fold: Count candidates that are like a better one as one with it (`tqnet.search.folding`).
-            floor: Leave out candidates whose likeness is not above it.
+            offset: Number of results to skip. Beyond ``candidates``, more are retrieved, up to :data:`MOST_RESULTS`, in
+                order of likeness.
+            duplicates: One of :data:`DUPLICATES`: show the questions that repeat the query next to the candidates, hide
+                them, or show only them, with those that differ in their numbers, whatever the filters.
+            fold: Fold candidates into better ones that are like them (`tqnet.search.folding`).
+            floor: Likeness that candidates must exceed.
             by: The sources to search, of :data:`SOURCES`.
-            candidates: How many to retrieve, ``k`` at least.
+            candidates: Number of candidates to retrieve, at least ``k``.
             rerank: The re-rank stage; None keeps the order of ranking.
         """
         wanted, end = max(candidates, k), offset + k
@@ -241,7 +242,7 @@ class Searcher:
     def _beyond(
         self, query: Query, first: Sequence[Candidate], where: Sequence[Filter], by: Sequence[str]
     ) -> list[Candidate]:
-        """Return the candidates after the ``first``, by likeness: no model reads so many."""
+        """Return the candidates after the ``first``, by likeness: too many for a model."""
         known = {candidate.question.id for candidate in first}
         retrieved = self._retrieved(query, MOST_RESULTS, where, by).candidates
         rest = [candidate for candidate in retrieved if candidate.question.id not in known]
@@ -264,28 +265,28 @@ def _is_figure_alone(question: Question) -> bool:
     return bool(question.images) and not question.content.strip()
 
 
-#: Makes the searcher of an index, with its model.
+#: Index -> its searcher, with its model.
 OpenSearcher = Callable[[Index], Searcher]
 
-#: Seconds after which a version that could not be opened is tried again.
+#: Seconds before a version that could not be opened is tried again.
 RETRY = 60.0
 
 
 class Follower:
     """Keeps a searcher of the current version of an index.
 
-    When another version becomes current, it is opened in the background, with its model if that is another one, while
-    the old version is still searched. If it cannot be opened, the old one remains, and the reason is logged.
+    When another version becomes current, it is opened in the background, with its model if that changed, while the old
+    version is still searched. If it cannot be opened, the old one remains, and the reason is logged.
 
     Args:
-        open_searcher: Called in a thread of its own but for the first version.
+        open_searcher: Function that opens a searcher; called in a separate thread except for the first version.
 
     Attributes:
-        note: For users: why an older version is searched; None if none is, or the current one is being opened.
+        note: For users: why an older version is searched; None if the current one is, or is being opened.
 
     Raises:
-        IndexFolderError, EngineError: There is no index, or its records cannot be read. What ``open_searcher`` raises
-            is passed on too.
+        IndexFolderError, EngineError: There is no index, or its records cannot be read. Errors of ``open_searcher`` are
+            passed on.
     """
 
     def __init__(self, folder: Path, open_searcher: OpenSearcher):
@@ -298,7 +299,7 @@ class Follower:
         self._opening = threading.Lock()
 
     def current(self) -> Searcher:
-        """Return the searcher, for all steps of a request: the next call may return that of another version."""
+        """Return the searcher; use it for all steps of a request, as the next call may return another version's."""
         if self._is_due() and self._opening.acquire(blocking=False):
             if self._is_due():  # another thread may just have opened it
                 written = Versions.written(self._folder)
@@ -329,14 +330,14 @@ class Follower:
 
 
 def typed_question(text: str, images: Sequence[str] = ()) -> Question:
-    """Return a typed query as a question, formulas without LaTeX read as such; files of an ``<img>`` are not opened.
+    """Return a typed query as a question, recognizing formulas without LaTeX; files of an ``<img>`` are not opened.
 
     Raises:
-        QueryError: It is empty.
+        QueryError: The query is empty.
     """
     if not text.strip() and not images:
         raise QueryError("text: is empty")
-    # A bank's question has a stem, a query may be a figure alone.
+    # A bank's question needs a stem, but a query may be only a figure.
     question = read_question({"id": TYPED, "stem": text.strip() or "-"})
     return replace(question, stem=with_formulas(question.stem) if text.strip() else "", images=tuple(images))
 

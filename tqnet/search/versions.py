@@ -1,9 +1,9 @@
-"""The versions of an index: a folder for each, and a file that says which of them is current.
+"""The versions of an index: a folder for each, and a file that says which one is current.
 
 ``INDEX/index.json`` lists the versions; ``INDEX/3/`` holds a version's manifest, its records unless a server keeps
-them, what is known of them as a whole, and its precomputed candidates. A version counts once it is listed, so a killed
-build changes nothing for readers, and switching is the one atomic rename of the list. What is not listed is left over,
-and the next version removes it.
+them, its background statistics, and its precomputed candidates. A version counts once it is listed, so a killed build
+changes nothing for readers, and switching is a single atomic rename of the list. Unlisted versions are leftovers, which
+the next version removes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LIST, MANIFEST = "index.json", "manifest.json"
 #: Increased when older indexes can no longer be read.
 _FORMAT = 5
 
-#: In place of a version's name: the one that was current before.
+#: Alternative to a version's name: the one that was current before.
 PREVIOUS = "previous"
 
 
@@ -53,7 +53,7 @@ class Manifest(Place):
 
     Attributes:
         model: Folder of the model, or ``encoder:NAME``.
-        digest: Of the model's files; None for an off-the-shelf encoder.
+        digest: Digest of the model's files; None for an off-the-shelf encoder.
         width: Length of a vector.
         bank: Name of the indexed bank.
     """
@@ -66,12 +66,12 @@ class Manifest(Place):
     version: str = __version__
 
     def save(self, folder: Path) -> None:
-        """Write it to ``folder``."""
+        """Write the manifest to ``folder``."""
         _write(folder / MANIFEST, asdict(self))
 
     @classmethod
     def load(cls, folder: Path) -> Manifest:
-        """Read it from ``folder``, or raise an `IndexFolderError` if it is missing, damaged or in another format."""
+        """Read a manifest, or raise an `IndexFolderError` if it is missing, damaged or in another format."""
         return _read(folder / MANIFEST, lambda values: cls(**values))
 
 
@@ -80,7 +80,7 @@ class Versions:
     """The complete versions of the index in a folder.
 
     Attributes:
-        names: In the order in which they were last current: the current one is the last.
+        names: Names in the order in which they were last current: the current one is last.
     """
 
     folder: Path
@@ -93,21 +93,21 @@ class Versions:
 
     @classmethod
     def load_or_begin(cls, folder: Path) -> Versions:
-        """Read the list; a new folder has none. FileExistsError if something else is there."""
+        """Read the list, empty for a new folder; FileExistsError if the folder holds something else."""
         if not (folder / _LIST).exists():
             if folder.exists() and any(folder.iterdir()):
-                raise FileExistsError(f"{folder}: is there already, and is no index")
+                raise FileExistsError(f"{folder}: already exists and is not an index")
             return cls(folder)
         return cls.load(folder)
 
     def save(self) -> None:
-        """Write the list; from now on the last one is current."""
+        """Write the list; from now on, the last version is current."""
         self.folder.mkdir(parents=True, exist_ok=True)
         _write(self.folder / _LIST, {"versions": self.names, "format": _FORMAT})
 
     @staticmethod
     def written(folder: Path) -> tuple[int, int] | None:
-        """Return a value that changes whenever the list is written; None if there is none."""
+        """Return a value that changes whenever the list is written; None if there is no list."""
         try:
             status = (folder / _LIST).stat()
         except OSError:
@@ -116,9 +116,9 @@ class Versions:
 
     @property
     def current(self) -> str:
-        """The current version; IndexFolderError if none is complete."""
+        """The current version; IndexFolderError if no version is complete."""
         if not self.names:
-            raise IndexFolderError(f"{self.folder}: is not complete; run tqnet index BANK again")
+            raise IndexFolderError(f"{self.folder}: incomplete; run tqnet index BANK again")
         return self.names[-1]
 
     @property
@@ -127,15 +127,15 @@ class Versions:
         return Manifest.load(self.folder / self.current)
 
     def find(self, name: str) -> str:
-        """Return the name of a version, also of ``previous``; IndexFolderError if there is none."""
+        """Return the name of a version, or that of ``previous``; IndexFolderError if there is none."""
         name = self.names[-2] if name == PREVIOUS and len(self.names) > 1 else name
         if name not in self.names:
             known = ", ".join(sorted(self.names, key=int))
-            raise IndexFolderError(f"{self.folder}: has no version {name}, but {known}")
+            raise IndexFolderError(f"{self.folder}: no version {name}; it has {known}")
         return name
 
     def next(self) -> Path:
-        """Return the folder of the next version, free from what killed runs have left.
+        """Return the folder of the next version, without leftovers of killed runs.
 
         Raises:
             EngineError: Leftovers cannot be removed.
@@ -147,8 +147,8 @@ class Versions:
         """Make a complete version the current one, with the alias on the server.
 
         Args:
-            keep: How many others to keep, those that were current last; by default all. One at least, for those who
-                search it until they have noticed.
+            keep: Number of other versions to keep, the most recently current ones; by default all. At least one, for
+                readers that have not switched yet.
 
         Raises:
             EngineError: The server does not answer.
@@ -163,7 +163,7 @@ class Versions:
         try:
             versions.remove_unlisted()
         except EngineError as error:
-            log.warning("%s: an older version is still there, which the next one removes: %s", self.folder, error)
+            log.warning("%s: an older version was not removed; the next one will do so: %s", self.folder, error)
 
     def remove_unlisted(self) -> None:
         """Remove older versions and incomplete ones; EngineError if a server does not answer."""
@@ -177,20 +177,20 @@ class Versions:
         with place.connected() as server:
             if server is None or not server.has(place.collection):
                 return
-            own = [server.aliases(manifest.records) for manifest in manifests if manifest.uri == place.uri]
-        if not any(place.collection in aliases for aliases in own):
-            raise FileExistsError(f"{place.uri}: there is a collection {place.collection} already; choose another name")
+            ours = [server.aliases(manifest.records) for manifest in manifests if manifest.uri == place.uri]
+        if not any(place.collection in aliases for aliases in ours):
+            raise FileExistsError(f"{place.uri}: collection {place.collection} already exists; choose another name")
 
 
 @contextmanager
 def writing(folder: Path, wait: float = 0) -> Iterator[None]:
-    """Lock the index at ``folder``, which need not exist; open it within: before, another version may become current.
+    """Lock the index at ``folder``, which need not exist; open it inside, or another version may become current.
 
     Args:
         wait: Seconds to wait for another process.
 
     Raises:
-        AnotherWritesError: Another process writes to it.
+        AnotherWritesError: Another process writes to the index.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -224,5 +224,5 @@ def _read(file: Path, make: Callable[[dict[str, Any]], T]) -> T:
         if (format := values["format"]) == _FORMAT:
             return make(values)
     except (KeyError, TypeError, ValueError) as error:
-        raise IndexFolderError(f"{file}: not as tqnet index writes it ({error})") from error
-    raise IndexFolderError(f"{file}: is in format {format}, which is not read; build the index anew in another folder")
+        raise IndexFolderError(f"{file}: not written by tqnet index ({error})") from error
+    raise IndexFolderError(f"{file}: format {format} is not supported; build the index again in another folder")

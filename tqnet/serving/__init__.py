@@ -1,1 +1,1 @@
-"""An index over HTTP: an API for programs, and a page for teachers."""
+"""An index over HTTP: an API for programs and a page for teachers."""

@@ -1,4 +1,4 @@
-"""Answers as JSON models, and the views of questions in them."""
+"""Answers as JSON models, and views of the questions in them."""
 
 from __future__ import annotations
 
@@ -49,28 +49,28 @@ class QuestionBody(BaseModel):
     type: str | None
     language: str | None
     source: str | None
-    figures: int = Field(description="Their number; GET /questions/{id}/figures/{n}, from 1")
+    figures: int = Field(description="Number of figures; GET /questions/{id}/figures/{n}, from 1")
     html: QuestionHtml
 
 
 class Result(BaseModel):
     """A result of a search."""
 
-    score: float = Field(description="The results are in its order: rank, else evidence, else the score of retrieval")
-    cosine: float | None = Field(description="Of the vectors; null if they were not searched")
-    words: float | None = Field(description="BM25 of the common words; null if the text did not find it")
+    score: float = Field(description="Score that orders the results: rank, else evidence, else the score of retrieval")
+    cosine: float | None = Field(description="Cosine of the vectors; null if they were not searched")
+    words: float | None = Field(description="BM25 of the common words; null if the question was not found by text")
     figure: float | None = Field(
-        description="Best cosine of a figure of the query with one of the question, by their looks; null without these"
+        description="Best cosine of a figure of the query and one of the question, by their looks; null without figures"
     )
     evidence: float | None = Field(
-        description="Likeness by vectors, characters, words, formulas and concepts: 0 is what unrelated texts find, 1 "
-        "the same question; results that are not above the floor are left out"
+        description="Likeness by vectors, characters, words, formulas and concepts: 0 for what unrelated texts find, 1 "
+        "for the same question; only results above the floor are listed"
     )
     rank: float | None = Field(description="The ranker's probability that it is similar; null without a ranker")
     remarks: list[str] = Field(description="Remarks of re-ranking")
     shared: list[str] = Field(description="Words and formulas in common with the query")
     question: QuestionBody
-    more: list[QuestionBody] = Field(description="Questions of lower rank that are like it (fold); 20 at most")
+    more: list[QuestionBody] = Field(description="At most 20 questions of lower rank that are like it (fold)")
 
 
 class IdResult(BaseModel):
@@ -91,8 +91,8 @@ class Repeat(BaseModel):
     """A question of the index that repeats the query."""
 
     relation: Relation = Field(
-        description="The same but for spaces; but for spelling, typing, the order of options or idle words; with other "
-        "numbers or figures"
+        description="identical: the same except for spaces; near: except for spelling, typing, the order of options or "
+        "filler words; variant: with other numbers or figures"
     )
     differs: list[Difference]
     question: QuestionBody
@@ -110,62 +110,62 @@ class SearchAnswer(BaseModel):
 
     query: QuestionHtml
     duplicates: list[Repeat] = Field(description="Questions that repeat the query, the nearest first")
-    results: list[Result] | list[IdResult] = Field(description="With `ids_only`, `id` and `score` alone")
-    more: bool = Field(description="Whether more may follow, at the offset behind these")
+    results: list[Result] | list[IdResult] = Field(description="With `ids_only`, only `id` and `score`")
+    more: bool = Field(description="Whether more may follow, at the next offset")
     notes: list[str] = Field(description="Deviations from the request")
     dropped: list[Dropped] = Field(description="Results that re-ranking dropped")
 
 
 class BatchItem(BaseModel):
-    """What one search of a batch was answered: ``answer``, or why there is none."""
+    """The answer to one search of a batch, or in ``detail`` why there is none."""
 
-    status: int = Field(description="As that of POST /search would be")
+    status: int = Field(description="Status that POST /search would have")
     answer: SearchAnswer | None = None
     detail: str | None = None
 
 
 class BatchAnswer(BaseModel):
-    """The answers to a batch, in its order."""
+    """The answers to a batch, in order."""
 
     answers: list[BatchItem]
 
 
 class Written(BaseModel):
-    """Counts of the questions of a PUT; the index has them, and the next search finds them."""
+    """Counts of the questions of a PUT; the next search finds them."""
 
     added: int
     changed: int
     unchanged: int
-    encoded: int = Field(description="Those with new text")
+    encoded: int = Field(description="Number of questions with new text")
 
 
 class CheckAnswer(BaseModel):
-    """Whether the index has a question already."""
+    """Whether the index already has a question."""
 
-    relation: Relation | None = Field(description="Of the nearest question; null if there is none like it")
+    relation: Relation | None = Field(description="Relation of the nearest question; null if nothing repeats the query")
     duplicates: list[Repeat] = Field(description="Questions that repeat the query, the nearest first")
     notes: list[str]
 
 
 class Facet(BaseModel):
-    """A value to filter by, and how many questions have it."""
+    """A value to filter by, and the number of questions with it."""
 
     value: str
     questions: int
 
 
 class Suggestions(BaseModel):
-    """Values to filter by; at most a minute old."""
+    """Values to filter by, at most a minute old."""
 
     bank: str
     questions: int
     types: list[Facet]
     languages: list[Facet]
     concepts: list[Facet] = Field(description="Paths from coarse to fine, with /; the most frequent ones")
-    more: list[str] = Field(description="Which of the lists are cut")
-    difficulty: list[float] = Field(description="Minimum and maximum; empty if no question has one")
-    figures: bool = Field(description="True if any question has one")
-    judgements: bool = Field(default=False, description="Whether POST /pairs is there")
+    more: list[str] = Field(description="Names of the lists that are cut")
+    difficulty: list[float] = Field(description="Minimum and maximum; empty if no question has a difficulty")
+    figures: bool = Field(description="Whether any question has a figure")
+    judgements: bool = Field(default=False, description="Whether POST /pairs is available")
 
 
 class Problem(BaseModel):
@@ -175,7 +175,7 @@ class Problem(BaseModel):
 
 
 class Health(BaseModel):
-    """The server runs."""
+    """The server is running."""
 
     status: Literal["ok"] = "ok"
 
@@ -183,24 +183,24 @@ class Health(BaseModel):
 class Ready(Health):
     """The index can be read."""
 
-    note: str | None = Field(default=None, description="Why an older version of the index is searched; mostly missing")
+    note: str | None = Field(default=None, description="Why an older version of the index is searched; usually missing")
 
 
 #: Common words worth showing: not "x", not "\\frac".
 _TELLING = re.compile(r"[^\W\d_]{2,}")
 
-#: Least length of common formulas worth showing.
+#: Minimum length of common formulas worth showing.
 _FORMULA = 3
 
-#: Questions like a result in its view.
+#: Maximum number of folded questions in the view of a result.
 _FOLDED = 20
 
-#: Most common words and formulas to show.
+#: Maximum number of common words and formulas to show.
 _SHARED = 8
 
 
 def answer_view(answer: Answer, *, ids_only: bool = False) -> SearchAnswer:
-    """Return the view of an answer and its query; of results id and score alone if ``ids_only``."""
+    """Return the view of an answer and its query; with ``ids_only``, only id and score of results."""
     query = answer.query.question
     return SearchAnswer(
         query=html_view(query),
@@ -251,7 +251,7 @@ def _result(candidate: Candidate, query_parts: dict[str, str]) -> Result:
 
 
 def _is_within(word: str, others: Sequence[str]) -> bool:
-    """Return True for a Chinese word that is a part of another."""
+    """Return True for a Chinese word that is part of another."""
     return not word.isascii() and any(word in other for other in others if word != other)
 
 
@@ -266,14 +266,14 @@ def html_view(question: Question) -> QuestionHtml:
 
 
 def _parts(question: Question) -> dict[str, str]:
-    """Map words and formulas, in one form, to their readable form."""
+    """Map words and normalized formulas to their readable form."""
     formulas = [segment.body for segment in segments(question.content) if segment.is_formula]
     return {normal_formula(formula): readable(f"${formula}$") for formula in formulas if len(formula) >= _FORMULA} | {
         word: word for word in search_words(question.content) if _TELLING.fullmatch(word)
     }
 
 
-#: Most values of a field to suggest, the most frequent ones.
+#: Maximum number of values of a field to suggest, the most frequent ones.
 _SUGGESTED = 500
 
 
@@ -309,14 +309,14 @@ def _facets(counter: Counter[str]) -> list[Facet]:
 
 
 def _paths(concepts: Counter[str]) -> Counter[str]:
-    """Leave out the names that stand for paths: an index has ``Equations`` beside ``Algebra/Equations``."""
+    """Leave out names that stand for paths: an index has ``Equations`` as well as ``Algebra/Equations``."""
     first = {path.partition("/")[0] for path in concepts if "/" in path}
     last = {path.rpartition("/")[2] for path in concepts if "/" in path}
     return Counter({path: count for path, count in concepts.items() if path in first or path not in last})
 
 
 def unknown_concepts(index: Index, where: Sequence[Filter], suggested: Callable[[], Suggestions]) -> list[str]:
-    """Return a note on each concept of a filter that no question has, with the most similar one that is there."""
+    """Return a note on each concept of a filter that no question has, with the most similar existing one."""
     named = (value for filter in where if filter.field == "concept" for value in map(str, filter.values))
     notes = []
     for concept in dict.fromkeys(named):

@@ -52,22 +52,22 @@ from tqnet.serving.requests import (
     read_search,
 )
 from tqnet.serving.service import SearchService, render_typed
-from tqnet.serving.writing import MOST
+from tqnet.serving.writing import MAX_RECORDS
 from tqnet.version import __version__
 
 T = TypeVar("T")
 
 _DESCRIPTION = (
-    "Similar questions from an index. Where the server has a key, send it as `X-API-Key`. Every error is "
+    "Similar questions from an index. If the server has a key, send it as `X-API-Key`. Every error is "
     '`{"detail": "why"}`.'
 )
 
 Id = Annotated[str, Path(description="Id of a question; it may contain slashes")]
 
-#: Searches of a batch that run at a time, so that it leaves room for others.
+#: Number of searches of a batch that run at a time, to leave room for others.
 _AT_ONCE = 4
 
-#: Seconds between two looks for another version of the index.
+#: Seconds between two checks for another version of the index.
 _NOTICE = 1.0
 
 _KEY = APIKeyHeader(name="X-API-Key", auto_error=False)
@@ -77,7 +77,7 @@ def create_app(index: FilePath, open_searcher: OpenSearcher, settings: Settings 
     """Make the application that answers from the current version of an index.
 
     Args:
-        index: Its folder.
+        index: Folder of the index.
         open_searcher: See `Follower`, also for the errors raised.
     """
     settings = settings or Settings()
@@ -97,14 +97,14 @@ def create_app(index: FilePath, open_searcher: OpenSearcher, settings: Settings 
         title="tqnet serve",
         description=_DESCRIPTION,
         version=__version__,
-        docs_url=None,  # FastAPI's own pages fetch their scripts from elsewhere
+        docs_url=None,  # FastAPI's own pages fetch scripts from other servers
         redoc_url=None,
         max_body_size=settings.max_upload,
         lifespan=lifespan,
     )
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(settings.hosts), www_redirect=False)
     app.add_middleware(Guard, metrics=metrics, body_seconds=settings.body_seconds, per_client=settings.per_client)
-    if settings.origins:  # the outermost: a browser asks without a key first
+    if settings.origins:  # outermost: a browser first asks without a key
         headers = [_KEY.model.name, "Content-Type"]
         methods = ["GET", "POST", "PUT", "DELETE"]
         app.add_middleware(CORSMiddleware, allow_origins=settings.origins, allow_methods=methods, allow_headers=headers)
@@ -116,24 +116,24 @@ def create_app(index: FilePath, open_searcher: OpenSearcher, settings: Settings 
 
 
 async def _notice_versions(service: SearchService) -> None:
-    """Follow the index also while nobody searches."""
+    """Follow the index even while nobody searches."""
     while True:
         await anyio.sleep(_NOTICE)
         await anyio.to_thread.run_sync(service.notice_version)
 
 
 def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: Metrics) -> None:
-    def is_one(key: str | None, *expected: str | None) -> bool:
+    def is_any_of(key: str | None, *expected: str | None) -> bool:
         given = (key or "").encode("latin-1")
-        return any(hmac.compare_digest(given, one.encode()) for one in expected if one is not None)
+        return any(hmac.compare_digest(given, valid.encode()) for valid in expected if valid is not None)
 
     async def check_key(key: Annotated[str | None, Depends(_KEY)]) -> None:
-        if settings.api_key is not None and not is_one(key, settings.api_key, settings.write_key):
+        if settings.api_key is not None and not is_any_of(key, settings.api_key, settings.write_key):
             raise HTTPException(401, f"send the key in the header {_KEY.model.name}")
 
     async def check_write_key(key: Annotated[str | None, Depends(_KEY)]) -> None:
-        if settings.write_key is not None and not is_one(key, settings.write_key):
-            raise HTTPException(403, f"send the key to write in the header {_KEY.model.name}")
+        if settings.write_key is not None and not is_any_of(key, settings.write_key):
+            raise HTTPException(403, f"send the key for writing in the header {_KEY.model.name}")
 
     needs_key = [Depends(check_key)]
     may_write = [*needs_key, Depends(check_write_key)]
@@ -143,7 +143,7 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
         search = await read_search(request, settings)
         if settings.log_queries:
             request.state.search = search.body.model_dump(exclude_defaults=True)
-        with service.room(search.client):  # only now: a body that comes slowly keeps nobody out
+        with service.room(search.client):  # only now, so that slow uploads do not block others
             return await anyio.to_thread.run_sync(work, search, limiter=limiter)
 
     @app.post(
@@ -165,7 +165,7 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
         openapi_extra=_json_body(BatchBody.model_json_schema(), examples.BATCH),
     )
     async def batch(request: Request) -> BatchAnswer:
-        """A hundred searches at most, without figures; one that fails does not fail the others."""
+        """At most 100 searches, without figures; if one fails, the others still run."""
         bodies = await read_batch(request)
         answers: list[BatchItem | None] = [None] * len(bodies)
         at_once = anyio.CapacityLimiter(_AT_ONCE)
@@ -177,8 +177,8 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
                 try:
                     search = await anyio.to_thread.run_sync(make_search, bodies[place], (), settings)
                     with service.room(client_of(request.scope)):
-                        found = await anyio.to_thread.run_sync(service.answer, search, limiter=limiter)
-                    answers[place] = BatchItem(status=200, answer=found)
+                        result = await anyio.to_thread.run_sync(service.answer, search, limiter=limiter)
+                    answers[place] = BatchItem(status=200, answer=result)
                 except HTTPException as error:
                     answers[place] = BatchItem(status=error.status_code, detail=error.detail)
                 except tuple(ANSWERS) as error:
@@ -193,13 +193,13 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
 
     @app.post(
         "/check",
-        summary="Whether a question is there already",
+        summary="Whether a question already exists",
         dependencies=needs_key,
         responses=problems(400, 401, 404, 413, 415, 422, 429, 503),
         openapi_extra=_search_body(examples.CHECK),
     )
     async def check(request: Request) -> CheckAnswer:
-        """Ask before a question is saved. Text, options, figures and id of the search fields count."""
+        """Ask before saving a question. Of the fields of a search, text, options, figures and id are used."""
         return await in_turn(service.check_question, request)
 
     @app.post(
@@ -210,7 +210,7 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
         openapi_extra=_search_body(examples.CHECK),
     )
     async def render(request: Request) -> QuestionHtml:
-        """As a search would read its formulas. The body is that of a search; text and options alone have an effect."""
+        """Formulas are read as in a search. The body is that of a search; only text and options are used."""
         search = await read_search(request, settings)  # without waiting: no model is needed
         return await anyio.to_thread.run_sync(render_typed, search)
 
@@ -223,7 +223,7 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
         openapi_extra=_json_body(PairBody.model_json_schema(), examples.PAIR),
     )
     async def judge(request: Request) -> None:
-        """In the file of `tqnet serve --pairs`, for training and evaluation; 404 without such a file."""
+        """Judgements are kept in the file of `tqnet serve --pairs`, for training and evaluation; 404 without a file."""
         pair = await read_pair(request, settings)
         await anyio.to_thread.run_sync(service.judge, pair)
 
@@ -235,7 +235,7 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
         responses={200: {"content": {"image/png": {}}}, **problems(401, 404, 503)},
     )
     def figure(id: Id, number: Annotated[int, Path(description="From 1")]) -> Response:
-        """As PNG, on white. Without such a figure, the question whose id is the rest of the path."""
+        """As PNG, on white. Without such a figure, the question whose id is the whole rest of the path."""
         try:
             return Response(service.figure(id, number), media_type="image/png")
         except UnknownIdError:
@@ -250,7 +250,7 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
         responses=problems(401, 404, 503),
     )
     def question(id: Id) -> QuestionBody:
-        """All fields of the bank that are meant for people."""
+        """All fields of the question that are meant for people."""
         return service.question(id)
 
     @app.get("/filters", summary="Values to filter by", dependencies=needs_key, responses=problems(401, 503))
@@ -260,7 +260,7 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
 
     @app.get("/health", summary="Whether the server runs")
     async def health() -> Health:
-        """Needs no key; says nothing of the index."""
+        """Needs no key; says nothing about the index."""
         return Health()
 
     @app.get(
@@ -286,8 +286,8 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
 def _add_writing(
     app: FastAPI, service: SearchService, may_write: Sequence[DependsParameter], limiter: anyio.CapacityLimiter
 ) -> None:
-    async def write(work: Callable[[Any], T], what: Any) -> T:
-        return await anyio.to_thread.run_sync(work, what, limiter=limiter)
+    async def write(work: Callable[[Any], T], argument: Any) -> T:
+        return await anyio.to_thread.run_sync(work, argument, limiter=limiter)
 
     @app.put(
         "/questions",
@@ -295,12 +295,12 @@ def _add_writing(
         dependencies=may_write,
         responses=problems(400, 401, 403, 413, 422, 429, 503),
         openapi_extra=_json_body(
-            {"type": "array", "items": QuestionRecord.model_json_schema(), "minItems": 1, "maxItems": MOST},
+            {"type": "array", "items": QuestionRecord.model_json_schema(), "minItems": 1, "maxItems": MAX_RECORDS},
             examples.QUESTIONS,
         ),
     )
     async def put(request: Request) -> Written:
-        """By id: records of a bank without figures, a thousand at most; nothing is written unless all are valid."""
+        """By id: at most 1000 records of a bank, without figures; nothing is written unless all are valid."""
         with service.room(client_of(request.scope)):
             changes = await write(service.writer.put, await read_json(request))
         return Written(**asdict(changes))
@@ -313,14 +313,14 @@ def _add_writing(
         responses=problems(401, 403, 404, 429, 503),
     )
     async def delete(id: Id, request: Request) -> None:
-        """The next search does not find it."""
+        """The next search does not find the question."""
         with service.room(client_of(request.scope)):
             await write(service.writer.delete, id)
 
 
 def _add_page(app: FastAPI) -> None:
     def fields(schema: dict[str, Any]) -> dict[str, Any]:
-        """Return the properties of a schema, or of that which it refers to."""
+        """Return the properties of a schema, or of the schema it refers to."""
         if reference := schema.get("$ref"):
             schema = app.openapi()["components"]["schemas"][reference.rpartition("/")[2]]
         schema = schema.get("items", schema)
@@ -336,7 +336,7 @@ def _add_page(app: FastAPI) -> None:
 
     @app.get("/docs", include_in_schema=False)
     async def docs() -> Response:
-        """Render the description of the API as HTML that fetches nothing from elsewhere."""
+        """Render the description of the API as HTML that fetches nothing from other servers."""
         return HTMLResponse(environment.get_template("docs.html.j2").render(app.openapi()))
 
     app.mount("/page", StaticFiles(packages=[("tqnet.serving", "page")]))
@@ -347,13 +347,13 @@ def _example(value: Any) -> dict[int | str, dict[str, Any]]:
 
 
 def _json_body(schema: dict[str, Any], example: Any) -> dict[str, Any]:
-    """Describe a body that the endpoint reads itself."""
+    """Describe a body that the endpoint parses itself."""
     content = {"application/json": {"schema": schema, "example": example}}
     return {"requestBody": {"required": True, "content": content}}
 
 
 def _search_body(example: dict[str, Any]) -> dict[str, Any]:
-    """Describe a body of two content types; FastAPI describes bodies of one."""
+    """Describe a body of two content types; FastAPI only describes bodies of one."""
     fields = SearchBody.model_json_schema()
     figures = {
         "type": "array",

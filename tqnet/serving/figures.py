@@ -1,4 +1,4 @@
-"""Figures of queries, each decoded in a process of its own: one that takes long, or crashes, costs nobody else."""
+"""Figures of queries, each decoded in a separate process: a slow or crashing one affects nobody else."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if sys.platform != "win32":
     import resource
     from multiprocessing import forkserver
 
-#: The formats that browsers send; each decoder of Pillow's is a risk.
+#: The formats that browsers send; every other decoder of Pillow would be a risk.
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
 
-#: Largest side in pixels; photographs are scaled down, so that those of many users fit into memory.
-_LARGEST = 2048
+#: Maximum side in pixels; photographs are scaled down, so that those of many users fit into memory.
+_MAX_SIDE = 2048
 
-#: Seconds for a figure: of the processor, and by the clock of a busy machine.
+#: Maximum CPU time and maximum wall time for a figure, in seconds.
 _SECONDS, _PATIENCE = 5, 30
 
-#: Forked from one that has no threads, model or sockets.
+#: Context of processes forked from one without threads, model or sockets.
 _PROCESSES = (
     multiprocessing.get_context("spawn") if sys.platform == "win32" else multiprocessing.get_context("forkserver")
 )
@@ -39,7 +39,7 @@ _PROCESSES = (
 if sys.platform != "win32":
     _PROCESSES.set_forkserver_preload([__name__])
 
-#: Figures that are decoded at a time: so many fit into memory.
+#: Limits how many figures are decoded at a time, so that they fit into memory.
 DECODING = BoundedSemaphore(multiprocessing.cpu_count())
 
 
@@ -65,7 +65,7 @@ class Upload:
         """Write the figure, scaled down if it is large, to ``path``.
 
         Raises:
-            UploadError: 415 of another type, 413 too many pixels, 422 damaged, or too long to decode.
+            UploadError: 415 unsupported type, 413 too many pixels, 422 damaged, or too slow to decode.
         """
         path.write_bytes(self.content)
         receiver, sender = _PROCESSES.Pipe(duplex=False)
@@ -73,8 +73,8 @@ class Upload:
             with sender:
                 process = _PROCESSES.Process(target=_work, args=(path, max_pixels, _SECONDS, sender), daemon=True)
                 process.start()
-            problem: tuple[int, str] | None = (422, "a figure takes too long to decode, or breaks the decoder")
-            with suppress(EOFError):  # it has crashed, or used up its time
+            problem: tuple[int, str] | None = (422, "a figure takes too long to decode, or crashes the decoder")
+            with suppress(EOFError):  # it crashed, or used up its CPU time
                 if receiver.poll(_PATIENCE):
                     problem = receiver.recv()
             process.kill()
@@ -85,38 +85,38 @@ class Upload:
 
 
 def start() -> None:
-    """Start the process from which those of the figures are forked, so that the first figure does not wait for it."""
+    """Start the process to fork from, so that the first figure does not wait for it."""
     if sys.platform != "win32":
         forkserver.ensure_running()
 
 
 def _work(path: Path, max_pixels: int, seconds: int, sender: Connection) -> None:
-    if sys.platform != "win32":  # there, the clock alone ends it
+    if sys.platform != "win32":  # on Windows, only wall time is limited
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     sender.send(_shrink(path, max_pixels))
 
 
 def _shrink(path: Path, max_pixels: int) -> tuple[int, str] | None:
-    """Check the figure at ``path`` and scale it down; return its problem as (status, message)."""
+    """Check the figure at ``path`` and scale it down; return a problem as (status, message), or None."""
     content = path.read_bytes()
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # large sizes are refused anyway
+            warnings.simplefilter("ignore")  # large sizes are rejected anyway
             with Image.open(io.BytesIO(content), formats=FORMATS) as header:
                 pixels = header.width * header.height
     except Image.DecompressionBombError:
-        return 413, "a figure is gigantic"
-    except Exception:  # Pillow's readers raise errors of many kinds
-        return 415, f"a file is none of {', '.join(FORMATS)}"
+        return 413, "a figure has far too many pixels"
+    except Exception:  # Pillow's readers raise all kinds of errors
+        return 415, f"a file is not one of {', '.join(FORMATS)}"
     if pixels > max_pixels:
         return 413, f"a figure has more than {max_pixels / 1e6:g} million pixels"
     image = read_image(content, max_pixels)
     if isinstance(image, str):
         return 422, image
-    if max(image.size) > _LARGEST:
+    if max(image.size) > _MAX_SIDE:
         image = ImageOps.exif_transpose(image)
         if not image.mode.startswith("I"):  # 16-bit grey is scaled without conversion
             image = image.convert("RGBA" if image.has_transparency_data else "RGB")
-        image.thumbnail((_LARGEST, _LARGEST))
+        image.thumbnail((_MAX_SIDE, _MAX_SIDE))
         image.save(path, "PNG")
     return None

@@ -27,13 +27,13 @@ _VERDICTS: dict[str | None, dict[str, Any]] = {
 
 
 class JudgementFile:
-    """Keeps one judgement of each pair as JSON Lines with ``a``, ``b``, ``similar`` and ``label``.
+    """Keeps one judgement per pair as JSON Lines with ``a``, ``b``, ``similar`` and ``label``.
 
-    Typed queries are kept as questions of a bank beside it, :attr:`queries`. Several servers may write.
+    Typed queries are kept as questions of a bank next to it, :attr:`queries`. Several servers may write.
 
     Raises:
         ValueError: The file is not a .jsonl file.
-        OSError: It cannot be written.
+        OSError: The file cannot be written.
     """
 
     def __init__(self, path: Path):
@@ -44,9 +44,9 @@ class JudgementFile:
         self._lock = FileLock(path.with_name(f".{path.name}.lock"))
 
     def write(self, query: Question, result: Question, label: Label | None, *, typed: bool) -> None:
-        """Replace the judgement of a pair, or take it back if ``label`` is None.
+        """Replace the judgement of a pair, or remove it if ``label`` is None.
 
-        A ``typed`` query is named by its text, and stays in the split of the first result that it was judged with.
+        A ``typed`` query is identified by its text, and stays in the split of the first result it was judged with.
         """
         with self._lock:
             if typed:
@@ -72,7 +72,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def _field(line: str, name: str) -> object:
-    """Return a field of a record; None in a line that is none."""
+    """Return a field of a record; None if the line is not a record."""
     try:
         record = json.loads(line)
     except ValueError:
@@ -84,7 +84,7 @@ def _field(line: str, name: str) -> object:
 def _append(path: Path, line: str) -> None:
     with path.open("ab+") as file:
         is_cut = file.seek(0, os.SEEK_END) > 0 and (file.seek(-1, os.SEEK_END), file.read())[1] != b"\n"
-        file.write(("\n" * is_cut + line + "\n").encode())  # a writer that was killed leaves half a line
+        file.write(("\n" * is_cut + line + "\n").encode())  # a killed writer leaves half a line
         file.flush()
         os.fsync(file.fileno())
 

@@ -1,4 +1,4 @@
-"""What a server counts, for Prometheus."""
+"""Prometheus metrics of a server."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
 
 
 class Metrics:
-    """Prometheus metrics of a server."""
+    """Counters, gauges and histograms of a server."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -29,5 +29,5 @@ class Metrics:
         )
 
     def text(self) -> bytes:
-        """Return them in Prometheus' text format."""
+        """Return the metrics in Prometheus' text format."""
         return generate_latest(self._registry)

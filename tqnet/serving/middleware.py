@@ -1,4 +1,4 @@
-"""Around every request: its id, headers, log line and metrics; limits of time and of requests by client."""
+"""Middleware around every request: its id, headers, log line and metrics; limits on time and on requests per client."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tqnet.serving.metrics import Metrics
 
-#: A line of JSON for each request; what was searched for is in it if the endpoint left it in ``request.state.search``.
+#: Logs a line of JSON for each request, with the query if the endpoint left it in ``request.state.search``.
 LOG = logging.getLogger("tqnet.requests")
 _errors = logging.getLogger(__name__)
 
@@ -39,12 +39,12 @@ _HEADERS = {
     "Cache-Control": "no-store",
 }
 
-#: Ids that a proxy has given; others are replaced.
+#: Request ids accepted from a proxy; others are replaced.
 _GIVEN = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 class Places:
-    """Places that clients hold; to be used from the event loop alone."""
+    """Places held by clients; to be used only from the event loop."""
 
     def __init__(self) -> None:
         self._held: Counter[str] = Counter()
@@ -53,26 +53,27 @@ class Places:
         return self._held.total()
 
     def of(self, client: str) -> int:
-        """Return how many a client holds."""
+        """Return the number of places that a client holds."""
         return self._held[client]
 
     @contextmanager
     def hold(self, client: str) -> Iterator[None]:
-        """Hold one more."""
+        """Hold one more place."""
         self._held[client] += 1
         try:
             yield
         finally:
             self._held[client] -= 1
-            self._held += Counter()  # without the zeros
+            self._held += Counter()  # drops zeros
 
 
 class Guard:
     """ASGI middleware around the whole application.
 
     Args:
-        body_seconds: For a request's body to arrive; the answer is 408 otherwise.
-        per_client: POST, PUT and DELETE of one address at a time; more are answered with 429. 0 for no limit.
+        body_seconds: Seconds for a request's body to arrive; otherwise the answer is 408.
+        per_client: Maximum number of concurrent POST, PUT and DELETE requests of an address; more get 429. 0 for no
+            limit.
     """
 
     def __init__(self, app: ASGIApp, metrics: Metrics, body_seconds: float, per_client: int):
@@ -104,11 +105,11 @@ class Guard:
             status = 499
         except Exception:
             _errors.exception("request %s", request_id)
-            if status != 500:  # half of a response is sent: the connection is closed
+            if status != 500:  # part of a response was sent: close the connection
                 raise
             await JSONResponse({"detail": "the server failed; see its log"}, 500)(scope, receive, send_marked)
         finally:
-            # The pattern of the path: each path would be a series of its own.
+            # The pattern of the path: otherwise each path would be a separate series.
             endpoint = getattr(scope.get("route"), "path", "other")
             seconds = time.perf_counter() - started
             self._metrics.requests.labels(endpoint, status).inc()
@@ -131,7 +132,7 @@ class Guard:
         if not self._per_client or scope["method"] not in ("POST", "PUT", "DELETE"):
             await self._app(scope, receive, send)
         elif self._requests.of(client) >= self._per_client:
-            detail = f"{self._per_client} requests from this address are answered at a time; try again"
+            detail = f"only {self._per_client} requests from this address are answered at a time; try again"
             await JSONResponse({"detail": detail}, 429, {"Retry-After": "2"})(scope, receive, send)
         else:
             with self._requests.hold(client):
@@ -159,6 +160,6 @@ def _id_of(scope: Scope) -> str:
 
 
 def client_of(scope: Scope) -> str:
-    """Return the address that a request came from, as a trusted proxy names it."""
+    """Return the address that a request came from, as given by a trusted proxy."""
     client: Any = scope.get("client")
     return client[0] if client else ""

@@ -22,20 +22,20 @@ from tqnet.serving.service import BusyError
 
 _log = logging.getLogger(__name__)
 
-#: Seconds after which a refused request may be repeated.
+#: Header with the seconds after which a rejected request may be repeated.
 _LATER = {"Retry-After": "2"}
 
 _PROBLEMS: dict[int, str] = {
     400: "Malformed JSON, or a query that cannot be answered",
     401: "A missing or wrong key",
-    403: "Not the key to write",
+    403: "Not the key for writing",
     404: "No such question or figure",
     408: "The body did not arrive in time",
     413: "Too many bytes (as plain text), characters or pixels",
     415: "An unsupported type",
     422: "An invalid value of a field, a malformed filter, a damaged figure",
-    429: "Too many searches are waiting, or too many are of one client; the header Retry-After has the seconds to wait",
-    503: "The index cannot be read, or not be written now",
+    429: "Too many searches are waiting, in total or of one client; the header Retry-After has the seconds to wait",
+    503: "The index cannot be read, or cannot be written now",
 }
 
 
@@ -45,7 +45,7 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 async def handle(request: Request, error: Exception) -> Response:
-    """Return the response to an error of `ANSWERS`."""
+    """Return the response to one of the errors in `ANSWERS`."""
     return next(answer for kind, answer in ANSWERS.items() if isinstance(error, kind))(error)
 
 

@@ -1,4 +1,4 @@
-"""Read search requests, JSON or forms with figures, and refuse those that are too large or of another type."""
+"""Read search requests, JSON or forms with figures, and reject those that are too large or of another type."""
 
 from __future__ import annotations
 
@@ -28,26 +28,30 @@ from tqnet.serving.figures import Upload
 from tqnet.serving.judgements import Label
 from tqnet.serving.middleware import client_of
 
-#: Most errors that a response reports, and fields that a request may have.
-_REPORTED, _MOST_FIELDS = 10, 40
+#: Maximum number of errors in a response, and of fields in a request.
+_MAX_ERRORS, _MAX_FIELDS = 10, 40
 
-#: Bytes of a search in JSON: twice what its longest text, options and filters take.
-_MOST_JSON = 2**20
+#: Maximum number of bytes of a search in JSON: twice what its longest text, options and filters take.
+_MAX_JSON = 2**20
 
 
 T = TypeVar("T", bound=BaseModel)
 
 
 class SearchBody(BaseModel):
-    """A query: a text and figures, either, or the id of a question of the index."""
+    """A query: text, figures or both, or the id of a question of the index."""
 
     model_config = ConfigDict(extra="forbid")
 
     text: str | None = Field(None, description="Stem of the query, with LaTeX formulas: $..$, $$..$$, \\(..\\)")
-    options: list[Annotated[str, Field(max_length=2000)]] = Field([], max_length=26, description="Of a typed query")
-    id: str | None = Field(None, max_length=2000, description="Find questions similar to this one of the index")
+    options: list[Annotated[str, Field(max_length=2000)]] = Field(
+        [], max_length=26, description="Options of a typed query"
+    )
+    id: str | None = Field(
+        None, max_length=2000, description="Find questions similar to the question of the index with this id"
+    )
     k: int = Field(5, ge=1, le=100, description="Number of results")
-    offset: int = Field(0, ge=0, le=900, description="Results to leave out: those of the pages before")
+    offset: int = Field(0, ge=0, le=900, description="Number of results to skip: those of previous pages")
     filters: list[Annotated[str, Field(max_length=2000)]] = Field(
         [],
         max_length=20,
@@ -55,7 +59,7 @@ class SearchBody(BaseModel):
         "Fields: id, concept, difficulty, type, language, source, figures",
     )
     fold: bool = Field(
-        True, description="Results that differ in numbers or figures alone, or share their story, are one result"
+        True, description="Results that differ only in numbers or figures, or share their story, are one result"
     )
     exact_spelling: bool = Field(
         False, description="Search for the text as typed; otherwise its misspelt words are corrected, with a note"
@@ -63,28 +67,34 @@ class SearchBody(BaseModel):
     floor: float | None = Field(
         None,
         allow_inf_nan=False,
-        description="Results are left out whose evidence is not above it; by default the server's",
+        description="Evidence that results must exceed; by default the server's floor",
     )
-    ids_only: bool = Field(False, description="Results with id and score alone")
+    ids_only: bool = Field(False, description="Return only id and score of results")
     by: Literal["both", "text", "vector"] = Field("both", description="Search by words, vectors or both")
     duplicates: Literal["show", "hide", "only"] = Field(
-        "show", description="Questions that repeat the query: beside the results, left out, or alone and unfiltered"
+        "show",
+        description="Questions that repeat the query: show them next to the results, hide them, or list only them, "
+        "unfiltered",
     )
-    difficulty: float | None = Field(None, allow_inf_nan=False, description="Of a query by text or figures")
+    difficulty: float | None = Field(None, allow_inf_nan=False, description="Difficulty of a query by text or figures")
     student: Literal["strong", "weak"] | None = Field(
         None,
-        description="Nothing easier than the query for a strong one, nothing harder for a weak one; without effect "
-        "if the query has no difficulty, as a note then says",
+        description="strong: nothing easier than the query; weak: nothing harder; no effect, with a note, if the query "
+        "has no difficulty",
     )
-    tolerance: float = Field(0.0, ge=0, allow_inf_nan=False, description="Largest difference of equal difficulties")
+    tolerance: float = Field(
+        0.0, ge=0, allow_inf_nan=False, description="Maximum difference of difficulties that count as equal"
+    )
     stage: Literal["practice", "review"] | None = Field(
-        None, description="Nothing beyond the current section, or semester, of the server's curriculum"
+        None,
+        description="practice: nothing beyond the current section of the server's curriculum; review: nothing beyond "
+        "the current semester",
     )
     prefer: Literal["variant", "similar"] | None = Field(
-        None, description="Which kind comes first, by the server's classifier of pairs; duplicates are dropped"
+        None, description="Kind to list first, by the server's classifier of pairs; duplicates are dropped"
     )
-    section: str | None = Field(None, max_length=2000, description="The current section; by default the query's latest")
-    diversity: float = Field(0.0, ge=0, le=1, description="How much repetitive questions are moved back")
+    section: str | None = Field(None, max_length=2000, description="Current section; by default the query's latest")
+    diversity: float = Field(0.0, ge=0, le=1, description="How far to move repetitive questions down")
 
 
 class BatchBody(BaseModel):
@@ -92,7 +102,7 @@ class BatchBody(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    searches: list[Any] = Field(min_length=1, max_length=100, description="Each as of POST /search")
+    searches: list[Any] = Field(min_length=1, max_length=100, description="Searches, each as in POST /search")
 
 
 class PairBody(BaseModel):
@@ -101,10 +111,12 @@ class PairBody(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     text: str | None = Field(None, description="The typed query")
-    options: list[Annotated[str, Field(max_length=2000)]] = Field([], max_length=26, description="Of a typed query")
-    id: str | None = Field(None, max_length=2000, description="The query, if it is a question of the index")
+    options: list[Annotated[str, Field(max_length=2000)]] = Field(
+        [], max_length=26, description="Options of a typed query"
+    )
+    id: str | None = Field(None, max_length=2000, description="Id of the query, if it is a question of the index")
     result: str = Field(max_length=2000, description="Id of the result")
-    label: Label | None = Field(description="null takes back what was said of the pair before")
+    label: Label | None = Field(description="null removes an earlier judgement of the pair")
 
 
 class QuestionRecord(BaseModel):
@@ -114,7 +126,7 @@ class QuestionRecord(BaseModel):
 
     id: str = Field(description="Unique in the index")
     stem: str = Field(description="Text with LaTeX formulas, or HTML")
-    options: list[str] = Field([], description="In order, without their letters")
+    options: list[str] = Field([], description="Options in order, without letters")
     answer: str | None = None
     analysis: str | None = None
     knowledge: list[list[str]] = Field([], description="Concepts, each a path from coarse to fine")
@@ -131,27 +143,27 @@ class Settings:
     """Settings of a server: limits and access.
 
     Attributes:
-        api_key: Required to read the index; None lets everyone.
-        write_key: Required to write, good for reading too; None lets everyone who may read.
-        pairs: File for judgements of pairs; None accepts none.
-        floor: Likeness below which a question is no result, unless a search says otherwise.
-        writable: Questions may be put and deleted, by ``write_key`` alone.
-        origins: Of pages elsewhere that may use the API from a browser (CORS).
-        hosts: Host names of the server. A page of another site, whose name resolves to this server, would have its
-            browser send that name.
-        batch_size: Most queries that are encoded together.
-        batch_wait: Seconds that the first of a batch waits for others.
-        queue: Most searches that wait or run; more are refused.
-        per_client: Requests of one address at a time; more are refused. 0 for no limit.
-        body_seconds: For a request's body to arrive.
-        log_queries: The log of requests has what was searched for.
-        cache: Answers in the cache.
-        max_upload: Bytes of a request.
-        max_pixels: Of a figure.
-        max_figures: Of a query.
-        max_text: Characters of a query.
-        curriculum: For the learning stage.
-        classify: For variants, similar questions and duplicates.
+        api_key: Key required to read the index; None lets everyone read.
+        write_key: Key required to write, which also allows reading; None lets everyone write who may read.
+        pairs: File for judgements of pairs; None accepts no judgements.
+        floor: Likeness that results must exceed, unless a search sets another one.
+        writable: Questions may be put and deleted, only with ``write_key``.
+        origins: Origins of other sites whose pages may use the API from a browser (CORS).
+        hosts: Accepted host names of the server. They protect from DNS rebinding, where the browser sends the name of
+            another site that resolves to this server.
+        batch_size: Maximum number of queries to encode together.
+        batch_wait: Seconds that the first query of a batch waits for others.
+        queue: Maximum number of searches waiting or running; more are rejected.
+        per_client: Maximum number of concurrent requests of an address; more are rejected. 0 for no limit.
+        body_seconds: Seconds for a request's body to arrive.
+        log_queries: Include queries in the log of requests.
+        cache: Maximum number of cached answers.
+        max_upload: Maximum number of bytes of a request.
+        max_pixels: Maximum number of pixels of a figure.
+        max_figures: Maximum number of figures of a query.
+        max_text: Maximum number of characters of a query.
+        curriculum: Curriculum for the learning stage.
+        classify: Classifier of variants, similar questions and duplicates.
     """
 
     api_key: str | None = None
@@ -177,7 +189,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         if self.writable and self.write_key is None:
-            raise ValueError("writable: needs a key to write (--write-key-file)")
+            raise ValueError("writable: needs a key for writing (--write-key-file)")
 
 
 @dataclass(frozen=True)
@@ -202,17 +214,17 @@ async def read_search(request: Request, settings: Settings) -> Search:
     """Read and validate a request.
 
     Raises:
-        HTTPException: 400 malformed JSON, 413 too long, 415 another content type.
+        HTTPException: 400 malformed JSON, 413 too long, 415 unsupported content type.
         RequestValidationError: An unknown field, or an invalid value.
         FilterError: A malformed filter.
-        QueryError: No query, or two of them.
+        QueryError: There is no query, or more than one.
     """
     kind = _media_type(request)
     if kind not in ("application/json", "multipart/form-data"):
         raise HTTPException(415, "send application/json, or multipart/form-data with figures")
     body = await request.body()
-    if kind == "application/json" and len(body) > _MOST_JSON:  # its parser lets nothing else run
-        raise HTTPException(413, f"the body has more than {_MOST_JSON >> 20} MiB")
+    if kind == "application/json" and len(body) > _MAX_JSON:  # its parser blocks everything else
+        raise HTTPException(413, f"the body has more than {_MAX_JSON >> 20} MiB")
 
     def read() -> Search:
         values, figures = (
@@ -226,12 +238,12 @@ async def read_search(request: Request, settings: Settings) -> Search:
 
 
 async def _form(request: Request, body: bytes, max_figures: int) -> tuple[dict[str, Any], list[Upload]]:
-    """Read a form from the whole of its body."""
+    """Read a form from its complete body."""
 
     async def receive() -> Message:
         return {"type": "http.request", "body": body}
 
-    limits = {"max_files": max_figures, "max_fields": _MOST_FIELDS, "max_part_size": 2**18}
+    limits = {"max_files": max_figures, "max_fields": _MAX_FIELDS, "max_part_size": 2**18}
     async with Request(dict(request.scope), receive).form(**limits) as form:
         return _fields(form), [await _upload(part) for part in form.getlist("figures")]
 
@@ -241,7 +253,7 @@ async def read_batch(request: Request) -> list[Any]:
 
     Raises:
         HTTPException: 400 malformed JSON.
-        RequestValidationError: It is no batch.
+        RequestValidationError: The body is not a batch.
     """
     return _valid(BatchBody, await read_json(request)).searches
 
@@ -251,7 +263,7 @@ async def read_pair(request: Request, settings: Settings) -> PairBody:
 
     Raises:
         HTTPException: 400 malformed JSON, 413 too long.
-        RequestValidationError: It is no judgement.
+        RequestValidationError: The body is not a judgement.
     """
     pair = _valid(PairBody, await read_json(request))
     _check_length(pair.text, settings)
@@ -259,7 +271,7 @@ async def read_pair(request: Request, settings: Settings) -> PairBody:
 
 
 def make_search(values: Any, figures: Sequence[Upload], settings: Settings) -> Search:
-    """Validate the fields of a search; raise what :func:`read_search` does."""
+    """Validate the fields of a search; raises the errors of :func:`read_search`."""
     body = _valid(SearchBody, values)
     _check_length(body.text, settings)
     if bool((body.text or "").strip() or figures) == (body.id is not None):
@@ -279,12 +291,12 @@ def _rerank(body: SearchBody, settings: Settings) -> Rerank | None:
 
 
 def _valid(model: type[T], values: Any) -> T:
-    if isinstance(values, dict) and len(values) > _MOST_FIELDS:  # each would be an error of its own
+    if isinstance(values, dict) and len(values) > _MAX_FIELDS:  # each would be a separate error
         raise HTTPException(400, f"the body has {len(values):,} fields")
     try:
         return model.model_validate(values)
     except ValidationError as error:
-        raise RequestValidationError(error.errors()[:_REPORTED]) from None
+        raise RequestValidationError(error.errors()[:_MAX_ERRORS]) from None
 
 
 def _check_length(text: str | None, settings: Settings) -> None:
@@ -302,9 +314,9 @@ def _media_type(request: Request) -> str:
 
 
 async def read_json(request: Request) -> Any:
-    """Return the body; HTTPException 400 if it is not JSON, 415 if it is not said to be, in UTF-8.
+    """Return the body; HTTPException 400 if it is not JSON, 415 if it is not declared as JSON in UTF-8.
 
-    A browser sends text/plain to other sites without asking them.
+    A browser sends text/plain to other sites without asking them first.
     """
     if _media_type(request) != "application/json":
         raise HTTPException(415, "send application/json")

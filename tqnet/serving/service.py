@@ -57,7 +57,7 @@ from tqnet.serving.writing import IndexWriter
 
 
 class _Waiting(NamedTuple):
-    """A question, by what it is to be encoded, and its vector when it is."""
+    """A waiting question, the function to encode it with, and its future vector."""
 
     encode: Encode
     question: Question
@@ -65,12 +65,12 @@ class _Waiting(NamedTuple):
 
 
 class MicroBatcher:
-    """Encodes concurrent queries together, in a single thread: for any number of models, one after another.
+    """Encodes concurrent queries together, in a single thread, for any number of models.
 
     Args:
-        size: Most questions of a batch.
-        wait: Seconds that the first of a batch waits for others.
-        observe: Called with the size of each batch.
+        size: Maximum number of questions in a batch.
+        wait: Seconds that the first question of a batch waits for others.
+        observe: Function called with the size of each batch.
     """
 
     def __init__(self, size: int, wait: float, observe: Callable[[int], object] = lambda size: None):
@@ -81,7 +81,7 @@ class MicroBatcher:
         self._thread.start()
 
     def batched(self, encode: Encode) -> Encode:
-        """Return ``encode``, but called from the single thread alone; it raises a RuntimeError after :meth:`close`."""
+        """Return ``encode``, run only in the single thread; it raises a RuntimeError after :meth:`close`."""
         return partial(self._wait_for, encode)
 
     def _wait_for(self, encode: Encode, questions: Sequence[Question] | QuestionBank) -> np.ndarray:
@@ -94,7 +94,7 @@ class MicroBatcher:
         return np.stack([item.vector.result() for item in waiting])
 
     def close(self) -> None:
-        """Encode what is in the queue, and end."""
+        """Encode what is in the queue, and stop."""
         with self._closing:
             if not self._closed:
                 self._closed = True
@@ -103,7 +103,7 @@ class MicroBatcher:
 
     def _work(self) -> None:
         while batch := self._next():
-            for encode in dict.fromkeys(item.encode for item in batch):  # two while the model changes
+            for encode in dict.fromkeys(item.encode for item in batch):  # two models while an index version changes
                 self._answer(encode, [item for item in batch if item.encode is encode])
 
     def _answer(self, encode: Encode, batch: Sequence[_Waiting]) -> None:
@@ -111,14 +111,14 @@ class MicroBatcher:
         try:
             self._encode(encode, batch)
         except Exception:
-            for item in batch:  # so that one question does not fail the others of its batch
+            for item in batch:  # so that one question does not fail its whole batch
                 try:
                     self._encode(encode, [item])
                 except Exception as error:
                     item.vector.set_exception(error)
 
     def _next(self) -> list[_Waiting]:
-        """Return the next batch; an empty one at the end."""
+        """Return the next batch; empty at the end."""
         item = self._queue.get()
         batch: list[_Waiting] = []
         until = time.monotonic() + self._wait
@@ -140,33 +140,33 @@ class MicroBatcher:
             item.vector.set_result(vector)
 
 
-#: Largest side, in pixels, and colours of a figure in a response.
-_LARGEST = 1200
+#: Maximum side, in pixels, and number of colours of a figure in a response.
+_MAX_SIDE = 1200
 _COLOURS = 256
 
-#: Bytes of answers that are cached, as JSON (in memory they take four times as much), and of figures.
+#: Maximum number of bytes of cached answers, as JSON (in memory they take four times as much), and of cached figures.
 _ANSWERS, _PICTURES = 16 * 2**20, 64 * 2**20
 
-#: Shapes of a batch for which the libraries below torch keep a product of matrices prepared: every number of questions
-#: and every length of a text is another one, and may take a megabyte. They keep 1024 by themselves.
+#: Number of batch shapes for which torch's libraries cache prepared matrix products: every number of questions and
+#: every text length is a shape, which may take a megabyte. Their default is 1024.
 _SHAPES = 64
 
-#: Parameter of glibc's malloc, by its number in malloc.h, and the most arenas of memory for threads that search; by
-#: itself it makes eight for every core, each of which keeps what it once needed.
+#: Number of a parameter of glibc's malloc, from malloc.h, and its value: the maximum number of memory arenas. The
+#: default is eight per core, and arenas never shrink.
 _M_ARENA_MAX, _ARENAS = -8, 4
 
-#: Searches that run at a time, once their queries are encoded, each with some 30 MB; more would not be done sooner.
+#: Maximum number of searches that run at a time after encoding, each with some 30 MB; more would not be faster.
 _AT_ONCE = max(4, 2 * (os.cpu_count() or 1))
 
-#: Seconds for which the suggestions are cached.
+#: Seconds for which suggestions are cached.
 _FRESH = 60
 
 
 def _save_memory() -> None:
-    """Bound what libraries keep in this process; to be called before the first question is encoded."""
-    for name in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):  # of oneDNN, and of torch's part above it
+    """Bound the caches of libraries in this process; to be called before the first question is encoded."""
+    for name in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):  # oneDNN's cache, and torch's on top of it
         os.environ.setdefault(name, str(_SHAPES))
-    # Arrow's own allocator keeps memory for every thread that has ever searched: ten times what is in use.
+    # Arrow's default allocator keeps memory for every thread that ever searched: ten times the memory in use.
     pa.set_memory_pool(pa.system_memory_pool())
     if sys.platform == "linux" and hasattr(libc := ctypes.CDLL(None), "mallopt"):
         libc.mallopt(_M_ARENA_MAX, _ARENAS)
@@ -177,7 +177,7 @@ class BusyError(RuntimeError):
 
 
 class SearchService:
-    """Answers searches from the cache, or else from the current version of the index in ``folder``.
+    """Answers searches from the cache, else from the current version of the index in ``folder``.
 
     Queries are encoded in batches by a single thread.
     """
@@ -206,11 +206,11 @@ class SearchService:
         metrics.behind.set_function(lambda: self.note is not None)
 
     def close(self) -> None:
-        """Encode what is in the queue, and end."""
+        """Encode what is in the queue, and stop."""
         self._batcher.close()
 
     def notice_version(self) -> None:
-        """Begin to open another version of the index if it has become the current one."""
+        """Start to open another version of the index if it has become the current one."""
         self._follower.current()
 
     @property
@@ -220,15 +220,15 @@ class SearchService:
 
     @contextmanager
     def room(self, client: str) -> Iterator[None]:
-        """Hold a place in the queue; to be called from the event loop alone.
+        """Hold a place in the queue; to be called only from the event loop.
 
         Raises:
-            BusyError: The queue is full, or the client has its share of it.
+            BusyError: The queue is full, or the client has too many places in it.
         """
         if len(self._inside) >= self._settings.queue:
-            raise BusyError(f"{len(self._inside)} searches are waiting already")
+            raise BusyError(f"{len(self._inside)} searches are already waiting")
         if self._settings.per_client and self._inside.of(client) >= self._settings.per_client:
-            raise BusyError(f"{self._inside.of(client)} searches of this address are waiting already")
+            raise BusyError(f"{self._inside.of(client)} searches from this address are already waiting")
         with self._inside.hold(client):
             yield
 
@@ -237,11 +237,11 @@ class SearchService:
 
         Raises:
             UnknownIdError: The index has no such question.
-            QueryError: Figures alone, to be searched by text.
+            QueryError: The query has only figures, and the search is by text.
             EngineError, IndexFolderError: The index cannot be read.
         """
         searcher = self._follower.current()
-        # The state before the search: after a write meanwhile, the cached answer is never used.
+        # The state before the search: after a concurrent write, the cached answer is never used.
         state = searcher.state()
         key = (state, search.key)
         if (cached := self._answers.get(key)) is not None:
@@ -267,7 +267,7 @@ class SearchService:
         return view
 
     def check_question(self, search: Search) -> CheckAnswer:
-        """Tell whether the index has a question already; raise what :meth:`answer` does."""
+        """Tell whether the index already has a question; raises the errors of :meth:`answer`."""
         only = search.body.model_copy(
             update={"duplicates": "only", "filters": [], "by": "both", "exact_spelling": True}
         )
@@ -290,12 +290,12 @@ class SearchService:
             yield next(searcher.queries([question], search.by, correct=not search.body.exact_spelling))
 
     def _turn_of(self, client: str) -> Lock:
-        """Return the lock of a client: its figures wait for one another, and not those of others for all of them."""
+        """Return the lock of a client: its figures wait only for one another, so others need not wait for all."""
         with self._giving_turns:
             return self._turns.setdefault(client, Lock())
 
     def question(self, id: str) -> QuestionBody:
-        """Return a question with its solution; UnknownIdError if the index does not have it."""
+        """Return a question with its solution; UnknownIdError if there is none."""
         return question_view(self._follower.current().by_id(id).question, solution=True)
 
     def judge(self, pair: PairBody) -> None:
@@ -303,7 +303,7 @@ class SearchService:
 
         Raises:
             UnknownIdError: The index has no such question.
-            QueryError: No query, two of them, or the result itself.
+            QueryError: There is no query, more than one, or it is the result itself.
         """
         if self._judgements is None:
             raise UnknownIdError("this server keeps no judgements")
@@ -324,13 +324,13 @@ class SearchService:
         """
         images = self._follower.current().by_id(id).question.images
         if not 1 <= number <= len(images):
-            raise UnknownIdError(f"question {id!r} has {len(images)} figures, and no figure {number}")
+            raise UnknownIdError(f"question {id!r} has {len(images)} figures, no figure {number}")
         path = images[number - 1]
         try:
             key = path, os.path.getmtime(path)
             if (picture := self._pictures.get(key)) is None:
                 with DECODING:
-                    picture = figure_png(path, _LARGEST, _COLOURS)
+                    picture = figure_png(path, _MAX_SIDE, _COLOURS)
                 self._pictures.keep(key, picture)
             return picture
         except (OSError, ValueError):
@@ -341,7 +341,7 @@ class SearchService:
         self._follower.current().index.engine.count()
 
     def suggestions(self) -> Suggestions:
-        """Return the values to filter by, a minute old at most."""
+        """Return the values to filter by, at most a minute old."""
         return self._suggestions_of(self._follower.current().index)
 
     def _suggestions_of(self, index: Index) -> Suggestions:
@@ -349,9 +349,9 @@ class SearchService:
         with self._suggesting:  # slow on a large index: once for all requests
             kept = self._suggestions
             if kept is None or kept[0] is not index or now - kept[1] > _FRESH:
-                found = suggestions(index)
-                found.judgements = self._judgements is not None
-                kept = self._suggestions = (index, now, found)
+                fresh = suggestions(index)
+                fresh.judgements = self._judgements is not None
+                kept = self._suggestions = (index, now, fresh)
             return kept[2]
 
 

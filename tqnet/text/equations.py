@@ -14,46 +14,46 @@ from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache
 
-#: In the order of a decoder's output.
+#: Operators in the order of a decoder's output.
 OPERATORS = ("+", "-", "*", "/", "^")
 _PRECEDENCE = {"+": 1, "-": 1, "*": 2, "/": 2, "^": 3}
 
-#: Largest difference of equal values, absolute or relative to the larger one.
+#: Maximum difference of equal values, absolute or relative to the larger one.
 TOLERANCE = Fraction(1, 10_000)
-#: Larger powers are no answer to a word problem, and would fill the memory.
+#: Maximum exponent; larger powers are not answers to word problems, and would fill the memory.
 _MAX_EXPONENT = 64
-_MAX_BITS = 1000  # of a numerator or denominator, so that every value is a float too
-_MAX_LENGTH, _MAX_DEPTH = 500, 50  # of the text of an equation
+_MAX_BITS = 1000  # of a numerator or denominator, so that every value fits a float
+_MAX_LENGTH, _MAX_DEPTH = 500, 50  # length of an equation's text, and its nesting
 
 #: Operators, numbers ("3.14", "1/6", "25%") and quantities ("n1") in prefix order.
 Prefix = tuple[str, ...]
 
 
 class EquationError(ValueError):
-    """An equation that cannot be read or has no value; the message says why."""
+    """An equation that cannot be parsed or has no value; the message says why."""
 
 
 def ends(prefix: Prefix) -> list[int]:
     """Return the end of each node's subtree: ``prefix[i : ends[i]]`` is the subtree at ``i``.
 
     Raises:
-        EquationError: The tokens are not one whole tree.
+        EquationError: The tokens do not form exactly one tree.
     """
     count = len(prefix)
-    behind = [count + 1] * count  # beyond the end where a subtree is not whole
+    stops = [count + 1] * count  # past the end where a subtree is incomplete
     for place in range(count - 1, -1, -1):
-        behind[place] = place + 1
+        stops[place] = place + 1
         for _ in range(2 if prefix[place] in OPERATORS else 0):
-            root = behind[place]
-            behind[place] = behind[root] if root < count else count + 1
-    if not prefix or behind[0] != count:
-        raise EquationError(f"{' '.join(prefix) or 'nothing'}: not one whole equation")
-    return behind
+            root = stops[place]
+            stops[place] = stops[root] if root < count else count + 1
+    if not prefix or stops[0] != count:
+        raise EquationError(f"{' '.join(prefix) or 'nothing'}: not one complete equation")
+    return stops
 
 
-def operands(prefix: Prefix, behind: Sequence[int], place: int) -> tuple[int, int]:
-    """Roots of the left and right operand of the operator at ``place``; ``behind`` are the :func:`ends`."""
-    return place + 1, behind[place + 1]
+def operands(prefix: Prefix, stops: Sequence[int], place: int) -> tuple[int, int]:
+    """Return the roots of the left and right operand of the operator at ``place``; ``stops`` are the :func:`ends`."""
+    return place + 1, stops[place + 1]
 
 
 def evaluate(prefix: Prefix, values: Mapping[str, Fraction] | None = None) -> Fraction:
@@ -108,7 +108,7 @@ def number(token: str) -> Fraction:
     try:
         return Fraction(token.removesuffix("%")) / (100 if token.endswith("%") else 1)
     except (ValueError, ZeroDivisionError) as error:
-        raise EquationError(f"{token!r} is no number") from error
+        raise EquationError(f"{token!r} is not a number") from error
 
 
 def same_value(first: Fraction, second: Fraction) -> bool:
@@ -153,13 +153,13 @@ def prototype(prefix: Prefix) -> str:
 
 
 def commutative(prefix: Prefix) -> Prefix:
-    """Return one form for all orders and nestings of the operands of + and *."""
+    """Return a canonical form for all orders and nestings of the operands of + and *."""
 
     def terms(place: int, operator: str) -> list[Prefix]:
-        """Operands of a run of one commutative operator."""
+        """Return the operands of nested uses of one commutative operator."""
         if prefix[place] != operator:
             return [form(place)]
-        left, right = operands(prefix, behind, place)
+        left, right = operands(prefix, stops, place)
         return terms(left, operator) + terms(right, operator)
 
     def form(place: int) -> Prefix:
@@ -171,22 +171,22 @@ def commutative(prefix: Prefix) -> Prefix:
             for other in others:
                 first = (token, *first, *other)
             return first
-        left, right = operands(prefix, behind, place)
+        left, right = operands(prefix, stops, place)
         return (token, *form(left), *form(right))
 
-    behind = ends(prefix)
+    stops = ends(prefix)
     return form(0)
 
 
 def drawn(prefix: Prefix) -> str:
     """Draw the tree as text, one node per line."""
     lines: list[str] = []
-    behind = ends(prefix)
+    stops = ends(prefix)
 
     def draw(place: int, before: str, branch: str) -> None:
         lines.append(branch + prefix[place])
         if prefix[place] in OPERATORS:
-            left, right = operands(prefix, behind, place)
+            left, right = operands(prefix, stops, place)
             draw(left, before + "│  ", before + "├─ ")
             draw(right, before + "   ", before + "└─ ")
 
@@ -207,12 +207,12 @@ def _shown(value: Fraction) -> str:
 
 
 def parse_equation(text: str) -> Prefix:
-    """Read an equation; ``x=`` before it is dropped, and a fraction in parentheses, "(1/6)", is one number.
+    """Parse an equation; a leading ``x=`` is dropped, and a fraction in parentheses, "(1/6)", is one number.
 
     Notations: infix, "x=(n1-25%)*3.14"; prefix with spaces, "- 5.0 n2"; nested operations, "divide(n0,const_100)".
 
     Raises:
-        EquationError: It is malformed; the message says where.
+        EquationError: The equation is malformed; the message says where.
     """
     if len(text) > _MAX_LENGTH:
         raise EquationError(f"longer than {_MAX_LENGTH} characters")
@@ -244,7 +244,7 @@ _SAME_OPERATOR = {"**": "^", "×": "*", "·": "*", "÷": "/", "−": "-", "[": "
 
 
 class _InfixParser:
-    """Precedence climbing: each operator takes what binds tighter behind it."""
+    """Precedence climbing: each operator takes what binds tighter after it."""
 
     def __init__(self, text: str):
         self.text, self.place, self.depth = text, 0, 0
@@ -270,19 +270,19 @@ class _InfixParser:
     def parse(self) -> Prefix:
         prefix = self._expression(1)
         if self._next:
-            raise EquationError(f"{self.text!r}: {self._next!r} has no place")
+            raise EquationError(f"{self.text!r}: unexpected {self._next!r}")
         return prefix
 
-    def _expression(self, least: int) -> Prefix:
-        left = self._operand(least)
-        while (operator := self._next) in _PRECEDENCE and _PRECEDENCE[operator] >= least:
+    def _expression(self, lowest: int) -> Prefix:
+        left = self._operand(lowest)
+        while (operator := self._next) in _PRECEDENCE and _PRECEDENCE[operator] >= lowest:
             self.place += 1
             # Powers are right-associative.
             right = self._expression(_PRECEDENCE[operator] + (operator != "^"))
             left = (operator, *left, *right)
         return left
 
-    def _operand(self, least: int) -> Prefix:
+    def _operand(self, lowest: int) -> Prefix:
         token = self._next
         self.place += 1
         if token == "(":
@@ -296,9 +296,9 @@ class _InfixParser:
             self.place += 1
             return inner
         if token == "-" and self._next != "-":
-            # There are only binary operators. A sign reaches over a product, "-2*3", but not beyond an operator before
-            # it that binds tighter, "8/-2*3".
-            return ("-", "0", *self._expression(max(least, _PRECEDENCE["*"])))
+            # There are only binary operators. A sign covers a product, "-2*3", but not past an operator before it that
+            # binds tighter, "8/-2*3".
+            return ("-", "0", *self._expression(max(lowest, _PRECEDENCE["*"])))
         if not token or token in (")", *OPERATORS):
             raise EquationError(f"{self.text!r}: an operand is missing" + (f" before {token!r}" if token else ""))
         return (token,)
@@ -308,8 +308,8 @@ class _InfixParser:
         return self.tokens[self.place] if self.place < len(self.tokens) else ""
 
 
-#: MathQA's annotated formulas, "divide(multiply(n0, const_100), n1)", in plain operators as Tan et al. (2021) adapt
-#: them: operation -> prefix form of its operands a, b, c. Others (a floor, a sine, a permutation) are errors.
+#: Operations of MathQA's annotated formulas, "divide(multiply(n0, const_100), n1)" -> prefix form of the operands a, b,
+#: c in plain operators, as adapted by Tan et al. (2021). Others (a floor, a sine, a permutation) are errors.
 _OPERATIONS = {
     "add": "+ a b",
     "subtract": "- a b",
@@ -340,8 +340,8 @@ _OPERATIONS = {
 
 
 def _parse_nested(formula: str) -> Prefix:
-    """Read MathQA's notation, which is Python's for calls; its ``n0`` is ``n1`` here."""
-    source = re.sub(r"(const_\d+)\.(?=\d)", r"\1_", formula.strip().rstrip("|"))  # const_0.25 is no Python name
+    """Parse MathQA's notation, which is Python's for calls; its ``n0`` is ``n1`` here."""
+    source = re.sub(r"(const_\d+)\.(?=\d)", r"\1_", formula.strip().rstrip("|"))  # const_0.25 is not a Python name
     try:
         return _nested(ast.parse(source, mode="eval").body, formula, 0)
     except (SyntaxError, ValueError) as error:

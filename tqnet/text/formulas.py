@@ -1,7 +1,7 @@
 """The formulas of a text: where they are, and their tokens.
 
 NOTE: one regular expression finds the delimiters rather than a LaTeX parser, since this runs for every question of a
-bank of millions (0.02 ms a question; pylatexenc takes some 30 times as long). A test compares it with pylatexenc.
+bank of millions (0.02 ms per question; pylatexenc takes some 30 times as long). A test compares it with pylatexenc.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-# A dollar before a digit is money and not a formula if the next dollar stands before a digit, "$5 and $6", or in one of
-# these cases; many authors do write "$2 \times 3 $".
+# A dollar before a digit is money and not a formula if the next dollar is before a digit, "$5 and $6", or in one of
+# these cases; many authors write "$2 \times 3 $".
 _OPENS = r"\$(?:[A-Za-z\\(+|\[{-]|\s[A-Za-z]\s?\$)"
 _MONEY = (
     r"(?:"
@@ -20,7 +20,7 @@ _MONEY = (
     rf"|(?=[^$\\]*{_OPENS})\d[\d.,]*\s*[\u3400-\u9fff][^$\\]*?[，。；：？！,;:]"  # "每支$3元，共$n$支"
     r")"
 )
-#: Environments that are formulas without delimiters.
+#: Environments that make formulas without delimiters.
 _ENVIRONMENTS = (
     "align(?:ed|at|edat)?|array|[bBpvV]?matrix|cases|displaymath|eqnarray|equation|flalign|gather(?:ed)?|math|multline"
     "|split"
@@ -29,7 +29,7 @@ FORMULA = re.compile(
     r"(?<!\\)\$\$(?P<dollars>(?:\\.|[^\\])+?)\$\$"
     r"|(?<!\\)\$(?P<dollar>(?!\d)(?:\\.|[^$\\])+?)\$"
     rf"|(?<!\\)\$(?!{_MONEY})(?P<number>\d(?:\\.|[^$\\])*?)\$(?!\d)"
-    # None holds another of its kind; a text of openings alone would otherwise take quadratic time.
+    # None holds another of its kind; otherwise, a text of openings only would take quadratic time.
     r"|(?<!\\)\\\((?P<round>(?:\\[^(]|[^\\])+?)\\\)"
     r"|(?<!\\)\\\[(?P<square>(?:\\[^\[]|[^\\])+?)\\\]"
     rf"|(?P<environment>\\begin\{{(?P<name>(?:{_ENVIRONMENTS})\*?)\}}(?:(?!\\begin\{{(?P=name)\}}).)+?\\end\{{(?P=name)\}})",
@@ -48,7 +48,7 @@ _WORD = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]|[^\s\u3400-\u9fff\uf900-\ufaff
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch of a text: ``text[start:end]``; for a formula, ``body`` is what its delimiters enclose."""
+    """A stretch of a text: ``text[start:end]``; for a formula, ``body`` is the part between its delimiters."""
 
     body: str
     is_formula: bool
@@ -63,11 +63,11 @@ class Unit:
     text: str
     formula: int | None
     spaced: bool
-    """Whether white space stood before it."""
+    """Whether white space precedes it."""
 
 
 def segments(text: str) -> Iterator[Segment]:
-    """Cut ``text`` into prose and formulas; the segments cover the whole text."""
+    """Split ``text`` into prose and formulas; the segments cover the whole text."""
     position = 0
     for match in FORMULA.finditer(text):
         if match.start() > position:
@@ -84,7 +84,7 @@ def formula_tokens(formula: str) -> list[str]:
 
 
 def formula_spans(text: str) -> Iterator[list[tuple[str, int]]]:
-    """Yield the tokens of each formula of ``text`` with their places in it."""
+    """Yield the tokens of each formula of ``text`` with their positions in the text."""
     for segment in segments(text):
         if segment.is_formula:
             offset = segment.start + (segment.end - segment.start - len(segment.body)) // 2
@@ -129,10 +129,10 @@ _CENTS = re.compile(r"\$(?=\.\d)")
 
 
 def unspaced_money(text: str) -> str:
-    """Write "$ 5 " as "$5 " and "$.5" as "0.5", so that no such dollar opens a formula; places stay the same."""
+    """Write "$ 5 " as "$5 " and "$.5" as "0.5", so that no such dollar opens a formula; positions stay the same."""
     return _CENTS.sub("0", _SPACED_MONEY.sub(r"$\2\1", text))
 
 
 def formula_character_spans(text: str) -> list[Span]:
-    """Return where the LaTeX formulas are; money is none."""
+    """Return the spans of the LaTeX formulas; money is not a formula."""
     return [(part.start, part.end) for part in segments(unspaced_money(text)) if part.is_formula]

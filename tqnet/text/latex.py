@@ -1,7 +1,7 @@
 r"""The tokens of a text's formulas with their roles: variable, number, word or other.
 
-``\max`` is one token and holds no variable x; the ``2`` of ``a_2`` is part of a name; ``5cm``, ``\text{if}`` and
-``\hspace{1cm}`` hold words, not products.
+``\max`` is one token and does not contain a variable x; the ``2`` of ``a_2`` is part of a name; ``5cm``, ``\text{if}``
+and ``\hspace{1cm}`` contain words, not products.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ class Role(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token of a formula: ``text[start:end]`` of the text around it.
+    """A token of a formula: ``text[start:end]`` of the surrounding text.
 
     Attributes:
-        script: ``^`` or ``_`` if it is part of an exponent or a subscript (the outermost of several).
+        script: ``^`` or ``_`` for a part of an exponent or a subscript (the outermost of several).
     """
 
     text: str
@@ -46,7 +46,7 @@ _GREEK = r"""
     \alpha \beta \gamma \delta \epsilon \varepsilon \zeta \eta \theta \vartheta \iota \kappa \lambda \mu \nu \xi \rho
     \sigma \tau \phi \varphi \chi \psi \omega
 """
-#: Greek letters, but for \pi, which is a number.
+#: Greek letters except \pi, which is a number.
 GREEK = frozenset(_GREEK.split())
 #: Letters that stand for numbers: Euler's and the imaginary unit.
 _CONSTANTS = frozenset("ei")
@@ -61,9 +61,9 @@ _WORDS = r"""
     \text \textbf \textit \textrm \textsf \mathrm \mathbf \mathit \mathsf \mathbb \mathcal \mathfrak \mathscr \mbox
     \hbox \operatorname \color \hspace \vspace \label \ref \tag \begin \end \unit \si
 """
-#: Commands -> how many arguments without variables they take.
+#: Command -> number of its arguments, which contain no variables.
 _OPAQUE = dict.fromkeys(_WORDS.split(), 1) | {r"\textcolor": 2, r"\rule": 2, r"\SI": 2}
-#: How many arguments a command takes.
+#: Command -> number of its arguments.
 ARITY = _OPAQUE | dict.fromkeys((*_FRACTIONS, r"\stackrel", r"\overset", r"\underset"), 2)
 ARITY |= dict.fromkeys((*ACCENTS, r"\sqrt", r"\boxed", r"\underbrace", r"\overbrace", r"\phantom"), 1)
 
@@ -78,7 +78,7 @@ _UNITS = """
     m cm mm dm km g kg mg t s ms h min L mL ml A V W J N K C Hz kW kJ Pa mol ft in lb oz rad mph kph mi yd
 """
 UNIT_NAMES = frozenset(_UNITS.split())
-#: Functions often spelt without a backslash; "sinx" is one of them and a variable.
+#: Functions often spelt without a backslash; "sinx" is a function and a variable.
 SPELT_FUNCTIONS = (
     *("arcsin", "arccos", "arctan", "sin", "cos", "tan", "cot", "sec", "csc"),
     *("log", "ln", "exp", "max", "min", "lim"),
@@ -90,7 +90,7 @@ _SIZES = re.compile(r"\\(?:left|right|[bB]igg?[lr]?)")
 
 @lru_cache(maxsize=256)  # several strategies parse the same text
 def parse_formulas(text: str) -> tuple[Formula, ...]:
-    """Return the formulas of ``text`` in order, their tokens with roles and places."""
+    """Return the formulas of ``text`` in order, as tokens with roles and positions."""
     if "$" not in text and "\\" not in text:
         return ()
     return tuple(_with_roles(spans) for spans in formula_spans(text))
@@ -98,17 +98,17 @@ def parse_formulas(text: str) -> tuple[Formula, ...]:
 
 @lru_cache(maxsize=256)
 def prose(text: str) -> tuple[tuple[int, int], ...]:
-    """Return the spans (start, end) of ``text`` outside of formulas."""
+    """Return the spans (start, end) of ``text`` outside formulas."""
     return tuple((segment.start, segment.end) for segment in segments(text) if not segment.is_formula)
 
 
 def text_at(formula: Formula, at: int) -> str:
-    """Return the text of token ``at``, or nothing outside of the formula."""
+    """Return the text of token ``at``, or an empty string outside the formula."""
     return formula[at].text if 0 <= at < len(formula) else ""
 
 
 def argument_end(formula: Formula, at: int) -> int:
-    """Return the place after the argument that begins at ``at``: a group, a command with its own, or a token."""
+    """Return the index after the argument that begins at ``at``: a group, a command with arguments, or a token."""
     if at >= len(formula):
         return at
     if formula[at].text == "{":
@@ -120,7 +120,7 @@ def argument_end(formula: Formula, at: int) -> int:
 
 
 def group_end(formula: Formula, at: int) -> int:
-    """Return the place after the bracket that closes the one at ``at``, or the end of the formula."""
+    """Return the index after the bracket that closes the one at ``at``, or the end of the formula."""
     opening = formula[at].text
     closing = {"{": "}", "(": ")", "[": "]"}[opening]
     depth = 0
@@ -132,7 +132,7 @@ def group_end(formula: Formula, at: int) -> int:
 
 
 def bare_arguments(formula: Formula) -> set[int]:
-    """Return the places of arguments without braces: of a command, an exponent, a subscript."""
+    """Return the indices of arguments without braces: of a command, an exponent, a subscript."""
     places: set[int] = set()
     for at, token in enumerate(formula):
         end = at + 1
@@ -161,7 +161,7 @@ def is_part_of_number(formula: Formula, at: int) -> bool:
 
 
 def _continued(formula: Formula, at: int) -> bool:
-    """Return True if exactly three digits follow, behind a thousands separator or a space."""
+    """Return True if exactly three digits follow, after a thousands separator or a space."""
     if not formula[at].text.isdecimal() or len(formula[at].text) > 3:
         return False
     place = at + 1
@@ -170,8 +170,8 @@ def _continued(formula: Formula, at: int) -> bool:
     if place >= len(formula) or formula[place].role is not Role.NUMBER:
         return False
     gap = formula[place].start - formula[place - 1].end
-    behind = formula[place]
-    return len(behind.text) == 3 and behind.script == formula[at].script and gap == (1 if place == at + 1 else 0)
+    following = formula[place]
+    return len(following.text) == 3 and following.script == formula[at].script and gap == (1 if place == at + 1 else 0)
 
 
 def _continues(formula: Formula, at: int) -> bool:
@@ -181,7 +181,7 @@ def _continues(formula: Formula, at: int) -> bool:
 
 
 def _after_option(formula: Formula, at: int) -> int:
-    r"""Past the [3] of \sqrt[3]{x}."""
+    r"""Return the index after the [3] of \sqrt[3]{x}."""
     if text_at(formula, at - 1) == r"\sqrt" and text_at(formula, at) == "[":
         return group_end(formula, at)
     return at
@@ -200,7 +200,7 @@ def _with_roles(spans: list[tuple[str, int]]) -> Formula:
 
 
 def _split_numbers(spans: list[tuple[str, int]]) -> list[tuple[str, int]]:
-    r"""The tokens with .5 as one number, and the digits of \frac12 as two."""
+    r"""Return tokens with .5 as one number, and the digits of \frac12 as two."""
     tokens: list[tuple[str, int]] = []
     for text, start in spans:
         if not text[0].isdecimal():
@@ -219,20 +219,20 @@ def _is_letter(token: Token) -> bool:
 
 
 def _scripts(tokens: Formula) -> dict[int, str]:
-    """Place -> ``^`` or ``_``."""
+    """Return index of a token in a script -> ``^`` or ``_``."""
     scripts: dict[int, str] = {}
     covered = 0
     for at, token in enumerate(tokens):
-        if token.text in ("^", "_") and at >= covered:  # within another script, that one counts
+        if token.text in ("^", "_") and at >= covered:  # inside another script, the outer one counts
             covered = argument_end(tokens, at + 1)
             scripts.update(dict.fromkeys(range(at + 1, covered), token.text))
     return scripts
 
 
 def _words(tokens: Formula) -> set[int]:
-    """Return the places of words, units, lengths, column specifications and the d of differentials."""
+    """Return the indices of words, units, lengths, column specifications and the d of differentials."""
     places: set[int] = set()
-    covered = 0  # what is within the argument of another command is among its words
+    covered = 0  # inside the argument of another command, tokens already count as its words
     for at, token in enumerate(tokens):
         if at < covered:
             continue
@@ -259,7 +259,7 @@ def _words(tokens: Formula) -> set[int]:
 
 
 def _letter_runs(tokens: Formula) -> list[tuple[int, int]]:
-    """Return the spans of letters side by side without a space."""
+    """Return the spans of adjacent letters without spaces."""
     cuts = [0]
     for at, (before, after) in enumerate(pairwise(tokens), 1):
         if not (_is_letter(before) and _is_letter(after) and before.end == after.start):
@@ -268,7 +268,7 @@ def _letter_runs(tokens: Formula) -> list[tuple[int, int]]:
 
 
 def _is_unit(tokens: Formula, start: int, letters: str, measures: bool, words: set[int]) -> bool:
-    """Return True for a unit: after a number, 5cm, or per another, km/h; one letter only in a mere quantity."""
+    """Return True for a unit: after a number, 5cm, or per another unit, km/h; one letter only in a mere quantity."""
     if not start or letters not in UNIT_NAMES:
         return False
     if text_at(tokens, start - 1) == "/" and start - 2 in words:

@@ -1,4 +1,4 @@
-r"""The linear format of formulas, as calculators, Word's equation editor and Unicode have it, written as LaTeX.
+r"""The linear format of formulas, as in calculators, Word's equation editor and Unicode, written as LaTeX.
 
 ``(x²-9)/(x+3)`` is ``\\frac{x^2-9}{x+3}``, ``√(x+5)`` and ``sqrt(x+5)`` are ``\\sqrt{x+5}``, ``lim x->0`` is
 ``\\lim_{x\\to 0}``; LaTeX stays as it is.
@@ -53,7 +53,7 @@ NAMES = {
     "acos": r"\arccos", "atan": r"\arctan", "degrees": r"^\circ", "deg": r"^\circ",
     **{name: f"\\{name}" for name in _GREEK.split()},
 }  # fmt: skip
-#: Words of prose too: functions where a bracket or a script follows.
+#: Also words of prose: functions only where a bracket or a script follows.
 LARGE = {"sum": r"\sum", "prod": r"\prod", "int": r"\int", "integral": r"\int"}
 ROOTS = {"sqrt": "", "root": "", "cbrt": "3", "√": "", "∛": "3", "∜": "4"}
 FUNCTIONS = frozenset((*SPELT_FUNCTIONS, "sinh", "cosh", "tanh", "lg", "gcd", "lcm", "det", "arg"))
@@ -71,7 +71,7 @@ class Token(NamedTuple):
 
 
 def read_tokens(prose: str) -> list[Token]:
-    """Cut a text into tokens; a full-width character is read as its plain form."""
+    """Split a text into tokens; full-width characters are read as their plain forms."""
     plain = _TIMES.sub("×", prose.translate(_WIDE))
     return [Token(match.lastgroup or "", match[0], *match.span()) for match in _TOKEN.finditer(plain)]
 
@@ -81,7 +81,7 @@ _END = Token("end", "", 0, 0)
 #: Kinds of tokens that multiply what follows, and commands that do not.
 _JOINED = frozenset(["number", "word", "close", "sup", "sub", "sign", "fraction", "postfix"])
 _LIMITS = (r"\lim", r"\int", r"\sum", r"\prod")
-#: Kinds that are no operand.
+#: Kinds that are not operands.
 _NO_OPERAND = frozenset(["space", "operator", "relation", "sup", "sub", "close", "end"])
 
 
@@ -90,9 +90,9 @@ class _Item:
     """A piece of LaTeX.
 
     Attributes:
-        inner: What its brackets enclose, if it is a group.
-        joins: It is a factor of the product with the item before it.
-        is_number: It is a plain number.
+        inner: Contents of the brackets of a group.
+        joins: True for a factor in a product with the item before.
+        is_number: True for a plain number.
     """
 
     latex: str
@@ -106,7 +106,7 @@ def _sign(text: str) -> str:
 
 
 def _bare(items: Sequence[_Item]) -> str:
-    """Join items; brackets around a single one are left off."""
+    """Join items, dropping brackets around a single one."""
     if len(items) == 1 and items[0].inner is not None:
         return items[0].inner.strip()
     latex = re.sub(r"(\\[A-Za-z]+)\s+(?![A-Za-z])", r"\1", "".join(item.latex for item in items))
@@ -127,14 +127,14 @@ class Parser:
         return self._at == len(self._tokens)
 
     def formula(self) -> str:
-        """Return everything up to a closing bracket or bar, which is left, or to the end."""
+        """Return everything up to a closing bracket or bar, which is not consumed, or to the end."""
         items: list[_Item] = []
         while self._next.kind not in ("close", "end") and not self._is_closing_bar():
             items += self._items(items)
         return _bare([_Item(""), *items])
 
     def _paired_bars(self) -> dict[int, int]:
-        opened: list[list[int]] = [[]]  # of each bracket
+        opened: list[list[int]] = [[]]  # a list for each open bracket
         pairs: dict[int, int] = {}
         for at, token in enumerate(self._tokens):
             if token.kind == "open":

@@ -1,4 +1,4 @@
-"""Marks of lists and options: letters, Roman and Chinese numerals, and those of HTML's lists."""
+"""Markers of lists and options: letters, Roman and Chinese numerals, and the markers of HTML lists."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ BULLETS = "•◦▪"
 
 
 def letter(place: int) -> str:
-    """Name an option by its place from 0: A to Z, then AA, AB and so on."""
+    """Return the letter of an option by its index from 0: A to Z, then AA, AB and so on."""
     name = ""
     while place >= 0:
         name = chr(ord("A") + place % 26) + name
@@ -28,7 +28,7 @@ def narrow(text: str) -> str:
 
 
 def named_places(text: str, count: int) -> list[int]:
-    """Return the places of the options that letters name, ``A, C`` or ``AC``; none if one is beyond ``count``."""
+    """Return the indices of the options in ``A, C`` or ``AC``; an empty list if one is beyond ``count``."""
     known = {letter(place): place for place in range(count)}
     words = re.findall("[A-Z]+", text)
     names = [name for word in words for name in ([word] if word in known else word)]
@@ -36,7 +36,7 @@ def named_places(text: str, count: int) -> list[int]:
 
 
 def roman(number: int) -> str:
-    """Return a number from 1 to 39 in Roman numerals; others in digits."""
+    """Return a number from 1 to 39 in Roman numerals, others in digits."""
     if not 0 < number < 40:
         return str(number)
     text = ""
@@ -47,7 +47,7 @@ def roman(number: int) -> str:
 
 
 def chinese(number: int) -> str:
-    """Return a number from 1 to 99 as Chinese headings count: 九, 十, 二十一; others in digits."""
+    """Return a number from 1 to 99 as in Chinese headings (九, 十, 二十一), others in digits."""
     if not 0 < number < 100:
         return str(number)
     tens, ones = (("", *"一二三四五六七八九")[digit] for digit in divmod(number, 10))
@@ -71,7 +71,7 @@ class MarkupList:
         self.number = _integer(element.get("start"), 1)
 
     def next_mark(self, item: Element, parents: Sequence[MarkupList]) -> str:
-        """Return ``•`` by depth, or a number after those of the lists around: ``2.1.``."""
+        """Return a bullet by depth, or a number after those of the enclosing lists: ``2.1.``."""
         if not self.type:
             return ""
         if not self.ordered:

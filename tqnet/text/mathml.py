@@ -50,14 +50,14 @@ NOTATIONS = {
 
 
 class MathMLError(ValueError):
-    """An element that is no presentation MathML, or holds what it may not."""
+    """An element that is not presentation MathML, or has contents that it must not have."""
 
 
 def to_latex(math: Element) -> str:
     r"""Convert a ``<math>`` element to LaTeX, without delimiters; prefixes of names are ignored.
 
     Raises:
-        MathMLError: It holds an element that is no presentation MathML.
+        MathMLError: It contains an element that is not presentation MathML.
     """
     for element in math.iter():
         element.tag = element.tag.rpartition(":")[2]
@@ -65,17 +65,17 @@ def to_latex(math: Element) -> str:
 
 
 def repair(math: Element) -> list[str]:
-    """Turn unknown elements and stray text of a ``<math>`` into what `to_latex` reads; return what was wrong."""
+    """Replace unknown elements and stray text of a ``<math>`` so that `to_latex` reads it; return the problems."""
     problems: list[str] = []
     for element in list(math.iter()):
         element.tag = element.tag.rpartition(":")[2]
         if element.tag.startswith("annotation") or element.tag in _TOKENS:
             continue
         if element.tag not in _CONVERTERS and element.tag not in _PARTS:
-            problems.append(f"<{element.tag}> is no presentation MathML")
+            problems.append(f"<{element.tag}> is not presentation MathML")
             element.tag = "mrow"
         if any(map(str.strip, (element.text or "", *(child.tail or "" for child in element)))):
-            problems.append(f"<{element.tag}> holds text")
+            problems.append(f"<{element.tag}> contains text")
             children = [_token(element.text)]
             for child in list(element):
                 children += [child, _token(child.tail)]
@@ -99,9 +99,9 @@ def _token(text: str | None) -> Element | None:
 def _latex(element: Element) -> str:
     convert = _CONVERTERS.get(element.tag)
     if convert is None:
-        raise MathMLError(f"<{element.tag}> is no presentation MathML")
+        raise MathMLError(f"<{element.tag}> is not presentation MathML")
     if element.tag not in _TOKENS and any(map(str.strip, (element.text or "", *(part.tail or "" for part in element)))):
-        raise MathMLError(f"<{element.tag}> holds text")
+        raise MathMLError(f"<{element.tag}> contains text")
     return convert(element)
 
 
@@ -110,7 +110,7 @@ def _group(element: Element) -> str:
 
 
 def _base(element: Element) -> str:
-    """Convert what a script stands at: in braces where it is more than one sign."""
+    """Convert the base of a script, in braces if it is more than one sign."""
     latex = _latex(element).strip()
     simple = re.fullmatch(r"(?:\\?[^\\{}^_]|\\[A-Za-z]+|[\d.,]+|\\(?:mathrm|mathbf|mathbb|text)\{[^{}]*\})", latex)
     return latex if simple else f"{{{latex}}}"
@@ -119,7 +119,7 @@ def _base(element: Element) -> str:
 def _children(element: Element, count: int) -> list[Element]:
     children = list(element)
     if len(children) != count:
-        raise MathMLError(f"<{element.tag}> holds {len(children)} elements, not {count}")
+        raise MathMLError(f"<{element.tag}> has {len(children)} elements, not {count}")
     return children
 
 
@@ -139,7 +139,7 @@ def _row(element: Element) -> str:
 
 
 def _fenced_table(children: Sequence[Element]) -> tuple[str, int]:
-    """Convert a matrix, cases or binomial at the head of a row; also return how many elements it takes, or 0."""
+    """Convert a matrix, cases or binomial at the start of a row; also return the number of elements used, or 0."""
     if len(children) < 2 or children[0].tag != "mo":
         return "", 0
     inner = _unwrapped(children[1])
@@ -219,7 +219,7 @@ def _both_scripts(element: Element) -> str:
 
 
 def _short(script: str) -> str:
-    """Write a script as usually typed, and as `tqnet.text.plain` does: ``^2``, ``^{10}``."""
+    """Write a script as people type it, and like `tqnet.text.plain`: ``^2``, ``^{10}``."""
     return script if len(script) == 1 else f"{{{script}}}"
 
 

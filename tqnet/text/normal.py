@@ -3,8 +3,8 @@ r"""A normal form of formulas, so that equal formulas are equal text.
 ``\dfrac12``, ``{1 \over 2}`` and ``1/2`` are ``\frac{1}{2}``; ``\left( x \right)`` is ``(x)``; ``x²`` and ``x^2`` are
 ``x^{2}``. Only spelling is changed: ``2x+1`` and ``1+2x`` differ, and so do ``0.5`` and ``\frac{1}{2}``.
 
-NOTE: FSE normalises by an ANTLR grammar; a token parser of our own accepts what a bank holds, half-written formulas
-too, and takes a fraction of a millisecond.
+NOTE: FSE normalizes with an ANTLR grammar; this token parser accepts everything in a bank, even incomplete formulas,
+and takes a fraction of a millisecond.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _MEANING_THE_SAME = r"""
 """
 _ONE_NAME = SYNONYMS | dict(pair.split("=", 1) for pair in _MEANING_THE_SAME.split())
 _LOOKS = r"\ ~ & \middle \scriptscriptstyle \mathstrut \strut \nonumber \hfill \cal"
-#: Sizes, spaces and fonts without arguments, beside those of `tqnet.text.vocabulary`.
+#: Sizes, spaces and fonts without arguments, including those of `tqnet.text.vocabulary`.
 _NO_MEANING = TYPOGRAPHIC | frozenset(_LOOKS.split())
 
 _WORDS = re.compile(
@@ -53,15 +53,15 @@ _DIGITS = re.compile(r"\d+")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _COMMAND_LAST = re.compile(r"\\[A-Za-z]+$")
 _LONGEST_COMMAND = 40
-#: Characters of a formula that is read. NFKC makes eighteen of some.
-_LONGEST = 50_000
-#: Sequences within one another.
-_DEEPEST = 100
+#: Maximum number of characters of a formula to read. NFKC turns some characters into eighteen.
+_MAX_LENGTH = 50_000
+#: Maximum nesting of sequences.
+_MAX_DEPTH = 100
 _LETTER = re.compile(r"[A-Za-z]")
 
 
 def normal_formula(formula: str) -> str:
-    """Return the normal form of a formula without delimiters; of invalid LaTeX, some form."""
+    """Return the normal form of a formula without delimiters; for invalid LaTeX, some form."""
     try:
         return _joined(_Parser(_read_tokens(formula)).sequence())
     except RecursionError:  # a hundred groups within groups
@@ -69,11 +69,11 @@ def normal_formula(formula: str) -> str:
 
 
 def _read_tokens(formula: str) -> list[str]:
-    """Return tokens by their one name, without typography; words as they are spelt."""
+    """Return tokens by their canonical names, without typography; words as spelt."""
     raised = re.sub("[⁰¹²³⁴-⁹⁻ⁿ]+", lambda run: f"^{{{unicodedata.normalize('NFKC', run[0])}}}", formula)
     lowered = re.sub("[₀-₉]+", lambda run: f"_{{{unicodedata.normalize('NFKC', run[0])}}}", raised)
     plain = unicodedata.normalize("NFKC", lowered.translate(SIGNS)).translate(SIGNS)
-    if len(plain) > _LONGEST:
+    if len(plain) > _MAX_LENGTH:
         return [formula.strip()]
     tokens: list[str] = []
     for token in formula_tokens(plain):
@@ -98,7 +98,7 @@ def _words(command: str, words: list[str]) -> list[str]:
 
 
 def _spelt_functions(tokens: Sequence[str]) -> list[str]:
-    r"""Read ``s i n x`` as \sin x, unless a letter stands before it."""
+    r"""Read ``s i n x`` as \sin x, unless a letter precedes it."""
     named: list[str] = []
     at = 0
     while at < len(tokens):
@@ -145,9 +145,9 @@ class _Parser:
         """Read atoms up to the token ``closing``, which is consumed, or to the end.
 
         Raises:
-            RecursionError: It lies within too many others, each of which writes it once more.
+            RecursionError: Sequences are nested too deep; each level would write the inner ones once more.
         """
-        if self.depth == _DEEPEST:
+        if self.depth == _MAX_DEPTH:
             raise RecursionError
         self.depth += 1
         atoms = self._atoms(closing)
@@ -204,7 +204,7 @@ class _Parser:
             atoms.append(_Atom(token + self._arguments(token)))
 
     def _is_mark_of_thousands(self, atoms: list[_Atom]) -> bool:
-        """Return True for a comma within a number; in brackets it separates two: (1,000)."""
+        """Return True for a comma within a number; in brackets it separates two numbers: (1,000)."""
         if not atoms or not atoms[-1].is_number or self.brackets:
             return False
         return len(self._ahead) == 3 and _DIGITS.fullmatch(self._ahead) is not None
@@ -241,9 +241,9 @@ class _Parser:
 
 
 def _quotients(atoms: list[_Atom]) -> list[_Atom]:
-    """Write 1/2 as a fraction; not in a date, 1/2/2020, nor what may belong to a product, 2x/3."""
+    """Write 1/2 as a fraction, but not in a date, 1/2/2020, or where it may be part of a product, 2x/3."""
     written: list[_Atom] = []
-    texts = ["", *map(str, atoms), "", "", ""]  # texts[at] stands before atoms[at]
+    texts = ["", *map(str, atoms), "", "", ""]  # texts[at] precedes atoms[at]
     at = 0
     while at < len(atoms):
         before, over, slash, under, after = texts[at : at + 5]
@@ -263,6 +263,6 @@ def _joined(atoms: Sequence[_Atom]) -> str:
         piece, is_word = str(atom), len(atom.base) > 1 and atom.base.isalpha()
         name_before = after_word or (is_word and end[-1:].isalpha()) or _COMMAND_LAST.search(end)
         pieces.append(f" {piece}" if name_before and piece[:1].isalpha() else piece)
-        end = (end + pieces[-1])[-_LONGEST_COMMAND:]  # a search of all that is written would take quadratic time
+        end = (end + pieces[-1])[-_LONGEST_COMMAND:]  # searching everything written so far would take quadratic time
         after_word = is_word and piece == atom.base
     return "".join(pieces)

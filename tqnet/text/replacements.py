@@ -1,4 +1,4 @@
-"""Phrases of questions that stand for one another, and phrases that ask or state another thing: `replacements.yaml`."""
+"""Interchangeable phrases of questions, and phrases that change what is asked or stated: `replacements.yaml`."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tqnet.text.latex import prose
 
 _TABLES = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 
-#: Language -> what may be said before and after a question and changes nothing.
+#: Language -> asides before and after a question, which change nothing.
 ASIDES: dict[str, tuple[list[str], list[str]]] = _TABLES["asides"]
 
-#: When something happened, behind a clause of prose.
+#: Templates of when something happened, to put after a clause of prose.
 TIMES = (" in {month} {year}", " in {year}", " on {month} {number}, {year}")
 
 MONTHS = (
@@ -30,7 +30,7 @@ NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A phrase of the table at ``text[start:end]``; ``line`` and ``sense`` are its place in the table."""
+    """A phrase of the table at ``text[start:end]``; ``line`` and ``sense`` locate it in the table."""
 
     start: int
     end: int
@@ -39,7 +39,7 @@ class Phrase:
 
 
 class Phrases:
-    """A table of phrases to be found in texts.
+    """A table of phrases to find in texts.
 
     Attributes:
         lines: Senses of each line, each with its phrases.
@@ -70,11 +70,11 @@ class Phrases:
         ]
 
 
-#: Phrases that stand for one another.
+#: Phrases with the same meaning.
 WORDINGS = Phrases(_TABLES["wordings"])
-#: Phrases whose exchange makes another question.
+#: Phrases whose exchange makes a different question.
 OTHERS = Phrases(_TABLES["others"])
-#: Words that may differ between two texts that are nearly one, words that may not be added to one, and words that ask.
+#: Words in which near duplicates may differ, words that may not be added to one, and words that ask.
 SILENT, TELLING, ASKING = (frozenset(_TABLES[name].split()) for name in ("silent", "telling", "asking"))
 
 

@@ -18,15 +18,15 @@ from tqnet.text.latex import prose
 from tqnet.text.normal import normal_formula
 
 CLAUSE_ENDS = re.compile(r"[,;](?=\s|$)|[，；]")
-SENTENCE_ENDS = re.compile(r"[.!?](?=\s|$)|[。！？．]|\n\s*\n")  # a single new line may be but a long line's
+SENTENCE_ENDS = re.compile(r"[.!?](?=\s|$)|[。！？．]|\n\s*\n")  # a single newline may just wrap a long line
 _ABBREVIATED = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|approx|resp|fig|no|st|mr|mrs|ms|dr|(?-i:[A-Z]))$", re.IGNORECASE)
 _MARKS = " \t\r\n.,;。，；．"
 
 
 def cuts(text: str, start: int, end: int, ends: re.Pattern[str]) -> list[Span]:
-    """Return (start, end) of each mark that ``ends`` matches in the prose of ``text[start:end]``, outside of brackets.
+    """Return (start, end) of each mark that ``ends`` matches in the prose of ``text[start:end]``, outside brackets.
 
-    A question mark belongs to what it ends, so its cut is behind it.
+    A question mark belongs to the sentence that it ends, so its cut is after it.
     """
     depth, marks = 0, []
     pattern = re.compile(rf"(?P<open>[(（\[])|(?P<close>[)）\]])|{ends.pattern}")
@@ -47,11 +47,13 @@ def cuts(text: str, start: int, end: int, ends: re.Pattern[str]) -> list[Span]:
 def halves(text: str) -> list[Span]:
     """Return every cut of a text into two segments: between sentences, or between clauses of a single sentence.
 
-    A segment says something: a blank to be filled in or an empty bracket is none.
+    A segment must say something: a blank to be filled in or an empty bracket does not count.
     """
-    said = [place for place, sign in enumerate(text) if sign.isalnum()]
+    marks = [place for place, sign in enumerate(text) if sign.isalnum()]
     for ends in (SENTENCE_ENDS, CLAUSE_ENDS):
-        if kept := [cut for cut in cuts(text, 0, len(text), ends) if said and said[0] < cut[0] and cut[1] <= said[-1]]:
+        if kept := [
+            cut for cut in cuts(text, 0, len(text), ends) if marks and marks[0] < cut[0] and cut[1] <= marks[-1]
+        ]:
             return kept
     return []
 
@@ -59,7 +61,7 @@ def halves(text: str) -> list[Span]:
 def halved(text: str, cut: Span) -> tuple[str, str]:
     """Return both segments without the marks at their ends, except question marks.
 
-    A comma or a full stop would tell which of the two comes first.
+    A comma or a full stop would reveal which of the two comes first.
     """
     return text[: cut[0]].strip(_MARKS), text[cut[1] :].strip(_MARKS)
 
@@ -80,17 +82,17 @@ _CHINESE = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _PROSE = re.compile(
     rf"(?P<command>\\[A-Za-z]+)|(?P<number>\d{{1,3}}(?:,\d{{3}})+(?!\d)|\d+(?:\.\d+)?)|(?P<chinese>[{_CHINESE}]+)|(?P<word>[^\W\d_{_CHINESE}]+)"
 )
-#: Signs that do not tell formulas apart.
+#: Signs that do not distinguish formulas.
 _SIGNS = frozenset("{}()[].,;:'\"|") | {r"\{", r"\}", r"\\", r"\|"}
 #: Shorter formulas are found by their tokens.
 _WHOLE_FORMULA = 4
 
 
 def search_words(text: str) -> list[str]:
-    """Return the search terms of a text in order, each once: how often a question says x or 2 tells little about it.
+    """Return the search terms of a text in order, each once: how often a question says x or 2 means little.
 
-    Prose: lower case, Chinese by words and the words within them (rjieba), without stop words. Formulas: their tokens
-    in one form (`tqnet.text.normal`), and each longer formula once more as a whole.
+    Prose: lower case, Chinese by words and the words within them (rjieba), without stop words. Formulas: normalized
+    tokens (`tqnet.text.normal`), and each longer formula also as a whole.
     """
     words: list[str] = []
     for segment in segments(text):
@@ -117,7 +119,7 @@ def _of_formula(body: str) -> list[str]:
 # Formulas in Unicode.
 
 _GROUP = r"\{([^{}]*)\}"
-#: Commands whose groups hold no other group -> their readable form.
+#: Patterns of commands whose groups contain no other group, and their readable form.
 _INNERMOST: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (re.compile(rf"\\frac{_GROUP}{_GROUP}"), lambda m: f"{_operand(m[1])}/{_operand(m[2])}"),
     (re.compile(rf"\\binom{_GROUP}{_GROUP}"), lambda m: f"C({m[1]},{m[2]})"),
@@ -148,14 +150,14 @@ def _formula(body: str) -> str:
         for pattern, replaced in _INNERMOST:
             plain = pattern.sub(replaced, plain)
     try:
-        # Tolerant parsing reads again and again what is never closed: exponential time for `\documentclass[` repeated.
+        # Tolerant parsing rereads what is never closed: exponential time for repeated `\documentclass[`.
         return _reader().latex_to_text(plain.replace("%", r"\%"), tolerant_parsing=False).strip()
-    except Exception:  # of many kinds, for half a formula or a macro without its argument
+    except Exception:  # many kinds, for an incomplete formula or a macro without its argument
         return body
 
 
 def _operand(text: str) -> str:
-    """Put in brackets what is more than a number or name."""
+    """Put anything but a number or name in brackets."""
     return text if _SIMPLE.fullmatch(text) else f"({text})"
 
 

@@ -1,7 +1,7 @@
-"""The LaTeX of characters, one by one.
+"""The LaTeX of single characters.
 
-They are read by the table that latex2mathml reads the other way (Milde's ``unimathsymbols``); of several commands for a
-character, the first is the usual one.
+It comes from the table that latex2mathml uses in the other direction (Milde's ``unimathsymbols``); of several commands
+for a character, the first is the usual one.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import cache
 
 from latex2mathml.symbols_parser import SYMBOLS
 
-#: A blank of a formula; a backslash and a blank would lose its end when a formula is trimmed.
+#: A space in a formula; ``\ `` would lose its end when a formula is trimmed.
 SPACE = r"\;"
 
 #: Corrections and additions to the table; invisible operators have no spelling.
@@ -29,7 +29,7 @@ _USUAL = {
     "⟨": r"\langle", "⟩": r"\rangle", "〈": r"\langle", "〉": r"\rangle", "≅": r"\cong", "▱": r"\parallelogram",
 }  # fmt: skip
 
-#: A letter or digit needs a blank after these: a command, a script of one sign.
+#: A letter or digit needs a space after these: a command, a script of one sign.
 _ENDS_OPEN = re.compile(r"\\[A-Za-z]+$|[_^]\w$")
 _SPECIAL = re.compile(r"[\\{}$&#^_%~]")
 
@@ -58,21 +58,21 @@ def symbol(character: str) -> str:
 
 
 def symbols(text: str) -> str:
-    """Return the LaTeX of each character in turn."""
+    """Return the LaTeX of the characters of a text."""
     return join(map(symbol, text))
 
 
 def join(pieces: Iterable[str]) -> str:
-    r"""Join pieces of LaTeX, with a blank where one would run into the next (``\alpha x``, ``x^2 y``)."""
-    whole = ""
+    r"""Join pieces of LaTeX, with a space where one would run into the next (``\alpha x``, ``x^2 y``)."""
+    latex = ""
     for piece in pieces:
-        if piece and piece[0].isalnum() and _ENDS_OPEN.search(whole[-40:]):
-            whole += " "
-        whole += piece
-    return whole
+        if piece and piece[0].isalnum() and _ENDS_OPEN.search(latex[-40:]):
+            latex += " "
+        latex += piece
+    return latex
 
 
 def text_command(text: str) -> str:
-    r"""Return ``\text{..}`` of a text with its special characters escaped."""
+    r"""Return ``\text{..}`` of a text, with special characters escaped."""
     special = {"\\": r"\textbackslash ", "^": r"\^{}", "~": r"\~{}"}
     return rf"\text{{{_SPECIAL.sub(lambda m: special.get(m[0], chr(92) + m[0]), text)}}}"

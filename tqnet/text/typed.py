@@ -1,7 +1,7 @@
 r"""Formulas as people type them in prose, without LaTeX: ``x^2-9``, ``√(x+5)``, ``∠ABC=60°``.
 
-A stretch of text is a formula if it holds a sign, function or script of mathematics with something to apply it to;
-numbers in prose are none. `tqnet.text.linear` says what a formula means.
+A stretch of text is a formula if it has a sign, function or script of mathematics with something to apply it to;
+numbers in prose are not formulas. `tqnet.text.linear` says what a formula means.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tqnet.text.formulas import Span, segments
 from tqnet.text.latex import UNIT_NAMES
 from tqnet.text.linear import FUNCTIONS, LARGE, NAMES, ROOTS, Parser, Token, read_tokens
 
-#: A text that has one of these names points by capitals.
+#: Words of texts that name points by capitals.
 _GEOMETRY = re.compile(
     r"angle|segment|circle|chord|tangent|parallel|perpendicular|polygon|quadrilateral|kite|rhombus|trapezoid|square|"
     r"similar|[∠△⊙∥⊥角圆线段形]",
@@ -22,17 +22,17 @@ _GEOMETRY = re.compile(
 )
 _DIFFERENTIAL = re.compile(r"d[a-z]")
 _WORDS = "am an as at be by do go he if in is it me my no of on or so to up us we vs ft oz pm"
-#: Words of two letters that stand between numbers and signs of prose.
+#: Two-letter words that occur between numbers and signs in prose.
 _SHORT_WORDS = frozenset(_WORDS.split())
 #: Single letters that are words.
 _ARTICLES = frozenset("aAIst")
 _ORDINALS = frozenset(["st", "nd", "rd", "th"])
-#: Less than Chinese characters and signs.
+#: First character of the Chinese range.
 _CHINESE = "\u2e80"
 
-#: Kinds of tokens that make a formula of what is beside them.
+#: Kinds of tokens that make a formula of their neighbours.
 _TELLING = frozenset(["relation", "root", "large", "prefix", "sup", "sub", "fraction", "sign", "matrix", "command"])
-#: Kinds with which no formula begins, or ends.
+#: Kinds that cannot begin, or end, a formula.
 _NEVER_FIRST = frozenset(["space", "mark", "postfix", "sup", "sub"])
 _NEVER_LAST = frozenset(["space", "mark", "operator", "relation", "prefix", "root", "matrix"])
 _OPERANDS = frozenset(["number", "word", "open", "close", "sup", "sub", "fraction", "sign"])
@@ -40,12 +40,12 @@ _SIGNS = frozenset(["operator", "relation"])
 
 _NOTHING = Token("prose", "", 0, 0)
 
-#: Tokens of the longest formula that is read: the numerator of 1/2/3/... is written once for each of its denominators.
-_MOST_TOKENS = 1000
+#: Maximum number of tokens of a formula: the numerator of 1/2/3/... is written once for each of its denominators.
+_MAX_TOKENS = 1000
 
 
 def with_formulas(text: str) -> str:
-    """Return ``text`` with its formulas as LaTeX in dollars; those that are LaTeX in delimiters stay as they are.
+    """Return ``text`` with its formulas as LaTeX in dollars; LaTeX in delimiters stays as it is.
 
     ``Find x if (x²-9)/(x+3) = 1/2`` becomes ``Find $x$ if $\\frac{x^2-9}{x+3}=\\frac{1}{2}$``.
     """
@@ -60,7 +60,7 @@ def _rewritten(prose: str, has_points: bool) -> str:
     pieces: list[str] = []
     written = 0
     for start, stop in _Finder(tokens, has_points).formulas():
-        if stop - start > _MOST_TOKENS:
+        if stop - start > _MAX_TOKENS:
             continue
         parser = Parser(tokens[start:stop])
         try:
@@ -104,7 +104,7 @@ class _Finder:
         return list(zip(bounds[::2], bounds[1::2], strict=True))
 
     def _match_brackets(self, start: int, stop: int) -> None:
-        """Note the pairs of brackets; others, commas outside of them and a bar without a partner are prose."""
+        """Record pairs of brackets; unpaired brackets and bars, and commas outside brackets, are prose."""
         opened: list[int] = []
         bars: list[int] = []
         for at in range(start, stop):
@@ -131,7 +131,7 @@ class _Finder:
             return after.text == "("
         if token.text == ":":
             return before.kind in _OPERANDS and after.kind in _OPERANDS
-        if token.text in ("'", "!"):  # of a function, of a number; otherwise marks of prose
+        if token.text in ("'", "!"):  # a prime of a function, a factorial; otherwise marks of prose
             is_single = before.kind == "close" or (before.kind == "word" and len(before.text) == 1)
             return (is_single and after.kind != "word") or (before.kind == "number" and token.text == "!")
         if token.kind == "word":
@@ -157,7 +157,7 @@ class _Finder:
         return (in_brackets and after == ")") or (before.kind in ("space", "prose") and after in (".", ")"))
 
     def _is_name(self, at: int) -> bool:
-        """Return True for a word that is a function, a name, or letters side by side."""
+        """Return True for a word that is a function, a name, or adjacent letters."""
         word, before, after = self._tokens[at].text, self._token(at - 1), self._token(at + 1)
         if "’" in (before.text, after.text) or before.text == "'":
             return False
@@ -165,9 +165,9 @@ class _Finder:
             return after.kind == "sub" or after.text in ("_", "(", "^", "┬")
         if len(word) == 1 or word in FUNCTIONS or word in NAMES or word in ROOTS:
             return True
-        beside = {before.kind, after.kind}
+        neighbours = {before.kind, after.kind}
         if word.isupper() and len(word) <= 4:
-            return self._has_points or bool(beside & {*_SIGNS, "prefix"})
+            return self._has_points or bool(neighbours & {*_SIGNS, "prefix"})
         if before.kind == "number":
             return len(word) <= 3 and word not in UNIT_NAMES and word not in _ORDINALS
         if len(word) > 3 or not word.islower() or word in _SHORT_WORDS:
@@ -176,16 +176,16 @@ class _Finder:
         is_chinese = min(before.text, after.text) > _CHINESE
         is_term = len(word) == 2 and self._is_between_signs(at)
         is_differential = _DIFFERENTIAL.fullmatch(word) is not None
-        return is_chinese or is_term or is_differential or bool(beside & kinds)
+        return is_chinese or is_term or is_differential or bool(neighbours & kinds)
 
     def _is_between_signs(self, at: int) -> bool:
-        """Return True for the middle of "a + bx = c": signs, or the end of the formula, on both sides beyond spaces."""
+        """Return True for the middle of "a + bx = c": signs, or the formula's ends, on both sides, ignoring spaces."""
         ends = [self._beyond_space(at, step) for step in (-1, 1)]
         signs = [end.kind in _SIGNS and end.text not in "-:/" for end in ends]
         return any(signs) and all(sign or end.kind == "prose" for sign, end in zip(signs, ends, strict=True))
 
     def _trimmed(self, start: int, stop: int) -> Span:
-        """Leave off what cannot begin or end a formula, and brackets around the whole of it."""
+        """Strip tokens that cannot begin or end a formula, and brackets around all of it."""
         while start < stop:
             first, last = self._tokens[start], self._tokens[stop - 1]
             is_article = first.text in ("a", "A", "I") and self._token(start + 1).kind == "space"
@@ -202,7 +202,7 @@ class _Finder:
         return start, stop
 
     def _is_lone_name(self, at: int) -> bool:
-        """Return True for a name that stands in prose: ``x``, and ``AB`` in geometry."""
+        """Return True for a name in prose: ``x``, and ``AB`` in geometry."""
         text, before, after = self._tokens[at].text, self._token(at - 1).text, self._token(at + 1).text
         if self._tokens[at].kind != "word" or after in (")", "）"):
             return False
@@ -213,7 +213,7 @@ class _Finder:
         return is_name and not is_initial and text not in _ARTICLES
 
     def _is_telling(self, run: list[Token]) -> bool:
-        """Return True if a stretch says mathematics: a relation, a function, a sum of names, a product ``2x``."""
+        """Return True if a stretch is mathematics: a relation, a function, a sum of names, a product ``2x``."""
         kinds = {token.kind for token in run}
         if len(run) < 2:
             is_constant = bool(run) and run[0].text in NAMES and NAMES[run[0].text][1:] == run[0].text

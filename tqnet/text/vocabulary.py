@@ -1,9 +1,9 @@
-r"""Formulas as a tokenizer reads them, and the tokens that it lacks: LaTeX commands, formula capitals, characters.
+r"""Formulas spelt for a tokenizer, and the tokens that it lacks: LaTeX commands, formula capitals, characters.
 
 ``$\displaystyle 2x=\dfrac{AB}{3}$`` is spelt ``2 x = \frac { 𝐴 𝐵 } { 3 }``: one space between tokens, no typography,
-case kept. An English word piece tokenizer would otherwise read ``2x`` and ``AB`` as words and, if it lower-cases, lose
-that ``AB`` is not ``ab``. Capitals become the mathematical italic letters of Unicode, which no normalizer folds and
-which the vocabulary holds as tokens of their own.
+case kept. An English word piece tokenizer would otherwise read ``2x`` and ``AB`` as words and, if it lowercases,
+confuse ``AB`` and ``ab``. Capitals become the mathematical italic letters of Unicode, which no normalizer folds and
+which the vocabulary has as separate tokens.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ CAPITALS = {letter: chr(0x1D434 + i) for i, letter in enumerate(string.ascii_upp
 
 @lru_cache(maxsize=2**14)
 def spell_formula(formula: str) -> str:
-    """Spell one formula, without its delimiters, as tokens separated by single spaces (cached: formulas recur)."""
+    """Spell a formula, without delimiters, as tokens separated by single spaces (cached: formulas recur)."""
     spelt = []
     for token in formula_tokens(formula):
         if token in TYPOGRAPHIC:
@@ -56,7 +56,7 @@ def spell_formula(formula: str) -> str:
 
 
 def _spell_words(token: str, words: str) -> list[str]:
-    r"""Return words as they are, but the capitals of ``\mathbf{A}`` and ``\mathrm{ABC}`` as formula letters."""
+    r"""Return words unchanged, except for the capitals of ``\mathbf{A}`` and ``\mathrm{ABC}``: formula letters."""
     if token.startswith(r"\math") and set(words) <= CAPITALS.keys():
         return [CAPITALS[letter] for letter in words]
     return [words]
@@ -77,11 +77,11 @@ _RAISED = re.compile(f"[{_SUPERSCRIPTS}]+")
 
 
 class _Folded(dict[int, str]):
-    """Character -> its plain form, worked out when a text first has it."""
+    """Character -> its plain form, computed on first use."""
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
-        # Mathematical letters, units in one sign; not punctuation and not double-struck letters such as ℝ.
+        # Mathematical letters and one-character units, but not punctuation or double-struck letters such as ℝ.
         if 0x1D400 <= code <= 0x1D7FF or 0x3371 <= code <= 0x33DF or character in "℃℉":
             pieces = unicodedata.decomposition(character).split()[1:]
             character = "".join(chr(int(piece, 16)) for piece in pieces) or character
@@ -94,7 +94,7 @@ _FOLDED = _Folded({code: chr(code - 0xFEE0) for code in (*_WIDE, *map(ord, "＝�
 
 
 def fold(text: str) -> str:
-    """Write full-width and mathematical letters, units in one sign (``℃``) and raised digits with plain characters."""
+    """Replace full-width and mathematical letters, one-character units (``℃``) and raised digits by plain ones."""
     return text if text.isascii() else _RAISED.sub(_raised, text.translate(_FOLDED))
 
 
@@ -104,13 +104,13 @@ def _raised(match: re.Match[str]) -> str:
 
 
 class Legible(dict[int, str]):
-    """Makes texts legible for a tokenizer: folded, with characters set apart that would make their word unknown.
+    """Makes texts legible for a tokenizer: folds them, and separates characters that would make their word unknown.
 
-    A word piece tokenizer reads a word with one unknown character as one unknown token: ``∠A=90`` as nothing. Keeps
-    each character as it is written, worked out when a text first has it.
+    A word piece tokenizer reads a word with one unknown character as one unknown token, losing all of ``∠A=90``. Maps
+    each character to its written form, computed on first use.
 
     Args:
-        backend: With its vocabulary complete.
+        backend: Tokenizer with its final vocabulary.
     """
 
     def __init__(self, backend: Tokenizer):
@@ -139,21 +139,23 @@ def is_chinese(text: str) -> bool:
 def continuing_pieces(tokenizer: PreTrainedTokenizerBase) -> list[int]:
     """Return the ids of the pieces that continue a word.
 
-    WordPiece marks them. SentencePiece and byte pairs mark those that begin a word: what continues it are letters
-    without that mark, but not Chinese characters, each of which is a word.
+    WordPiece marks them. SentencePiece and byte pairs mark the pieces that begin a word: those that continue it are
+    letters without that mark, but not Chinese characters, each of which is a word.
     """
     added, pieces = tokenizer.get_added_vocab(), tokenizer.get_vocab()
     if prefix := getattr(tokenizer.backend_tokenizer.model, "continuing_subword_prefix", None):
         return [number for piece, number in pieces.items() if piece.startswith(prefix)]
-    of_bytes = any(piece.startswith("Ġ") for piece in pieces)  # there, what is no ASCII stands for bytes
+    byte_level = any(piece.startswith("Ġ") for piece in pieces)  # there, non-ASCII characters stand for bytes
     return [
         number
         for piece, number in pieces.items()
-        if piece[:1].isalpha() and piece not in added and not (is_chinese(piece) or (of_bytes and not piece.isascii()))
+        if piece[:1].isalpha()
+        and piece not in added
+        and not (is_chinese(piece) or (byte_level and not piece.isascii()))
     ]
 
 
-#: Texts that a vocabulary is learnt from; of more, so many are taken evenly.
+#: Maximum number of texts to learn a vocabulary from, evenly sampled.
 MOST_TEXTS = 200_000
 
 _COMMAND = re.compile(r"\\[A-Za-z]+")
@@ -164,8 +166,8 @@ def learn_tokens(
 ) -> list[str]:
     """Return tokens that occur at least ``min_count`` times in ``texts`` and that ``tokenizer`` cannot hold whole.
 
-    First the capitals of formulas, whatever their count; then LaTeX commands and characters that would become the
-    unknown token, most frequent first, ties in alphabetical order.
+    Formula capitals come first, whatever their count; then LaTeX commands and characters that would become the unknown
+    token, most frequent first, ties in alphabetical order.
     """
     commands: Counter[str] = Counter()
     characters: Counter[str] = Counter()
@@ -178,13 +180,13 @@ def learn_tokens(
     known = tokenizer.get_vocab()
     counted = Counter({c: n for c, n in (commands + lacking).items() if n >= min_count and c not in known})
     ranked = sorted(counted, key=lambda token: (-counted[token], token))
-    # Formulas are spelt with these capitals whatever the bank, so none may be left unknown.
+    # Formulas are spelt with these capitals whatever the bank, so none may stay unknown.
     capitals = [c for c in CAPITALS.values() if c not in known]
     return capitals + [token for token in ranked if token not in capitals][:max_tokens]
 
 
 def _count_symbols(texts: list[str]) -> tuple[Counter[str], Counter[str]]:
-    """Count LaTeX commands, and characters beyond ASCII."""
+    """Count LaTeX commands and non-ASCII characters."""
     spelt = [spell(fold(text)) for text in texts]
     commands = Counter(command for text in spelt for command in _COMMAND.findall(text))
     return commands, Counter(character for text in spelt for character in text if ord(character) > 127)
@@ -198,7 +200,7 @@ def sample_of(texts: Sequence[str], most: int = MOST_TEXTS) -> Sequence[str]:
 def add_tokens(tokenizer: PreTrainedTokenizerBase, tokens: Iterable[str]) -> int:
     r"""Add ``tokens`` so that case folding and word pieces cannot split them; return how many were new.
 
-    ``normalized=False``: a lower-casing tokenizer would merge ``\Delta`` into ``\delta``.
+    ``normalized=False``: a lowercasing tokenizer would merge ``\Delta`` into ``\delta``.
     ``single_word``: ``\in`` must not match the head of ``\infty``.
     """
     from transformers import AddedToken
@@ -208,7 +210,7 @@ def add_tokens(tokenizer: PreTrainedTokenizerBase, tokens: Iterable[str]) -> int
 
 
 def start_embeddings(embedding: nn.Embedding, tokenizer: PreTrainedTokenizerBase, tokens: Iterable[str]) -> None:
-    r"""Initialise the rows of new ``tokens`` in ``embedding`` (already resized) with the mean of their pieces.
+    r"""Initialize the rows of new ``tokens`` in ``embedding`` (already resized) with the mean of their pieces.
 
     A command is read without its backslash and a formula capital as the plain letter, as the tokenizer
     splits them without the added tokens. A character with no known piece starts at the mean of the
@@ -238,7 +240,7 @@ def start_embeddings(embedding: nn.Embedding, tokenizer: PreTrainedTokenizerBase
 
 
 def learn_wordpiece(texts: Iterable[str], vocab_size: int = 8000, min_count: int = 2) -> BertTokenizer:
-    """Learn a cased WordPiece tokenizer from ``texts``: Chinese by character, formulas as spelt.
+    """Learn a cased WordPiece tokenizer from ``texts``: Chinese by character, formulas spelt out.
 
     For languages and subjects without a pretrained encoder; the text encoder then starts from random weights.
     """
@@ -252,7 +254,7 @@ def learn_wordpiece(texts: Iterable[str], vocab_size: int = 8000, min_count: int
     counts: Counter[str] = Counter()
     for words in over_cores(_count_words, texts, shared=backend):
         counts.update(words)
-    # The trainer numbers these as it meets them, in an order that changes from run to run.
+    # The trainer numbers these in the order it meets them, which changes from run to run.
     inner = sorted({f"##{character}" for word in counts for character in word[1:]})
     trainer = trainers.WordPieceTrainer(
         vocab_size=vocab_size, min_frequency=min_count, special_tokens=special + inner, show_progress=False

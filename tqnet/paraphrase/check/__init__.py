@@ -1,6 +1,6 @@
-"""A rule check of paraphrases: it compares two questions by what they say, and names every difference.
+"""A rule-based check of paraphrases: it compares what two questions say, and names every difference.
 
-The rules are frozen: what they still miss is left to the encoder's score, and no list is extended for single pairs.
+The rules are frozen: what they miss is left to the encoder's score, and no list is extended for single pairs.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any
 
-#: The score of a pair in which such a part is not the same: the least cosine.
+#: Score of a pair that differs in such a part: the minimum cosine.
 UNLIKE = -1.0
 
 
@@ -85,7 +85,7 @@ class Difference:
     def asks_otherwise(self) -> bool:
         """True if the paraphrase certainly asks another question, however similar its words."""
         if self.part is Part.FORMULA:
-            gone, fresh = _numbers(self.before), _numbers(self.after)  # each has some: not merely written otherwise
+            gone, fresh = _numbers(self.before), _numbers(self.after)  # nonempty: not merely written differently
             return self.change is Change.CHANGED and bool(gone - fresh and fresh - gone)
         if self.part is Part.QUESTION:
             return self.change in (Change.LOST, Change.CUT_OFF, Change.CHANGED)

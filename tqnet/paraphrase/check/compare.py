@@ -1,4 +1,4 @@
-"""Compares an original with its paraphrase by everything that the check knows."""
+"""Compares an original with its paraphrase by every rule of the check."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tqnet.evaluation.metrics import BoolArray
     from tqnet.questions.paraphrase_pairs import ParaphrasePair
 
-#: Parsed texts to keep, some 30 kB each: pairs of one question stand near each other.
+#: Parsed texts to keep, some 30 kB each: pairs of one question are close together.
 _KEPT = 2000
 _FOREIGN = "not in English: only numbers in digits are compared"
 _CHINESE = "not in English: only numbers, their units and some words are compared"
@@ -62,7 +62,7 @@ class Explainer:
     """Compares texts with a spaCy model of English.
 
     Args:
-        model: The name of an installed model, its folder, or a parser.
+        model: Name of an installed model, its folder, or a parser.
 
     Raises:
         OSError: There is no such model.
@@ -88,7 +88,7 @@ class Explainer:
 
 
 def compare(original: Problem, paraphrase: Problem) -> list[Difference]:
-    """Return what became of numbers, units, entities, formulas, words, sentences and the question."""
+    """Return the differences in numbers, units, entities, formulas, words, sentences and the question."""
     texts = original.text, paraphrase.text
     alike = alike_sentences(original, paraphrase)
     entities = entity_differences(original, paraphrase, alike)
@@ -135,11 +135,11 @@ def asks_otherwise(pairs: Sequence[ParaphrasePair]) -> BoolArray:
 
 
 def losses(explainer: Explainer, pairs: Sequence[tuple[str, str]], in_order: bool = False) -> list[Part | None]:
-    """Return of each (question, rewriting) the first part that was lost, changed or added; None without any.
+    """Return for each (question, rewriting) the first part that was lost, changed or added, or None.
 
     Args:
-        in_order: Numbers and units must also come as often and in the same order. In a translation they may not: a
-            clause moves, and its number with it. If words were merely restored, a moved number is another number.
+        in_order: Numbers and units must also occur as often and in the same order. In a translation they may not: a
+            clause moves, and its number with it. If words were merely restored, a moved number is a different number.
     """
     return [
         next((difference.part for difference in explanation.differences if not difference.is_harmless), None)
@@ -157,8 +157,8 @@ def _out_of_order(original: str, rewriting: str) -> Part | None:
 
 
 def _not_named(differences: Sequence[Difference], others: Sequence[Difference]) -> list[Difference]:
-    """Return differences without those whose words stand in what others name."""
-    return [one for one in differences if not any(one.before in other.before for other in others)]
+    """Return the differences whose words no other difference contains."""
+    return [item for item in differences if not any(item.before in other.before for other in others)]
 
 
 def _note(pair: tuple[str, str]) -> str:

@@ -15,24 +15,24 @@ from tqnet.paraphrase.problem import Problem
 from tqnet.paraphrase.spans import Covered
 from tqnet.paraphrase.units import spellings
 
-#: Labels that the model takes for each other.
+#: Labels that the model confuses.
 _PLACES = frozenset(("GPE", "LOC", "FAC"))
 _TIMES = frozenset(("WEEKDAY", "MONTH", "EVENT"))
-#: Letters that stand for each other in names: "Tanya", "Tanja"; "Erik", "Eric".
+#: Interchangeable letters in names: "Tanya", "Tanja"; "Erik", "Eric".
 _SPELLINGS = (("ph", "f"), ("ie", "i"), ("ck", "k"), ("y", "i"), ("j", "i"), ("c", "k"), ("z", "s"))
-#: Before the name of somebody who had none: "his friend Bo".
+#: Before the name of somebody unnamed so far: "his friend Bo".
 _INTRODUCES = r"\b(?:(?:[Hh]is|[Hh]er|[Tt]heir|['’]s)\s+[a-z]+,?|named|called)\s+"
-#: Somebody or something with a letter for its name; "I" tells, and "x = B" is no name.
+#: A person or thing named by a letter; "I" is the narrator, and the B of "x = B" is not a name.
 _LETTER = re.compile(r"\b[A-HJ-Z]\b(?!['’]?\s*[=<>+*/^])")
 
 
 def entity_differences(original: Problem, paraphrase: Problem, alike: Sequence[AlikeSentences]) -> list[Difference]:
-    """Return lost, new and renamed entities, and those that have another name in some places only.
+    """Return lost, new and renamed entities, and those renamed in some places only.
 
-    A name that is another one wherever it stands is the same question.
+    A name replaced everywhere leaves the question the same.
     """
     entities = [*_names_differ(original, paraphrase), *_things_differ(original, paraphrase)]
-    return [*entities, *(one for one in _stand_ins(original, paraphrase, alike) if one not in entities)]
+    return [*entities, *(item for item in _stand_ins(original, paraphrase, alike) if item not in entities)]
 
 
 def _names_differ(original: Problem, paraphrase: Problem) -> list[Difference]:
@@ -46,7 +46,7 @@ def _names_differ(original: Problem, paraphrase: Problem) -> list[Difference]:
             differences.append(Difference(Part.ENTITY, Change.RENAMED, name, other))
             gone.remove(name)
             fresh.remove(other)
-    settled = {one.before for one in differences} | set(gone)
+    settled = {item.before for item in differences} | set(gone)
     for name in (name for name in before if name not in settled):
         others = [other for other in fresh if _kind(after[other]) == _kind(before[name])]
         if others and _take_places(others, name, original.text, paraphrase.text):
@@ -70,8 +70,8 @@ def _names(problem: Problem) -> dict[str, str]:
 
 
 def _take_places(others: Sequence[str], name: str, original: str, paraphrase: str) -> bool:
-    """Return True if new names stand where an old one stood: the old one is mentioned less often, and all together no
-    less often, as they would be if a pronoun had taken its place.
+    """Return True if new names replace an old one: the old one is mentioned less often, but all together no less often,
+    as they would be if a pronoun had replaced it.
     """
     left, had = _mentions(name, paraphrase), _mentions(name, original)
     introduced = (rf"{_INTRODUCES}(?={re.escape(other)}\b)" for other in others)
@@ -95,7 +95,7 @@ def _sound(name: str) -> str:
 
 
 def _mentions(name: str, text: str) -> int:
-    """Count the mentions of a name or a part of it, "Ann" of "Ann Lee", in whatever case."""
+    """Count the mentions of a name or a part of it ("Ann" for "Ann Lee"), ignoring case."""
     parts = [part for part in name.split() if len(part) > 2 and part.lower() != "the"] or [name]
     return max(len(re.findall(rf"(?<!\w){re.escape(part)}(?:s?(?!\w))", text, re.IGNORECASE)) for part in parts)
 
@@ -105,7 +105,7 @@ def _kind(label: str) -> str:
 
 
 def _things_differ(original: Problem, paraphrase: Problem) -> list[Difference]:
-    """Return nouns in whose place a number counts another noun."""
+    """Return counted nouns that were replaced: their number counts another noun."""
     before, after = counted_things(original), counted_things(paraphrase)
     mentions, left = Counter(map(lemma, original.doc)), Counter(map(lemma, paraphrase.doc))
     differences: dict[tuple[str, str], Difference] = {}
@@ -125,7 +125,7 @@ def _things_differ(original: Problem, paraphrase: Problem) -> list[Difference]:
 
 
 def _stand_ins(original: Problem, paraphrase: Problem, alike: Sequence[AlikeSentences]) -> list[Difference]:
-    """Return nouns in whose place an unknown one stands in an alike sentence, while others still have the old one."""
+    """Return nouns replaced by an unknown one in an alike sentence while other sentences keep the old one."""
     words = [pair for sentence in alike if len(sentence.moved) == 1 for pair in sentence.pairs]
     if not words:
         return []

@@ -1,6 +1,6 @@
-"""Numbers that a paraphrase lost, changed, added or exchanged; in words or digits, they are the same.
+"""Numbers that a paraphrase lost, changed, added or exchanged; words and digits are equal.
 
-All of it takes a time by the length of the texts: a table of numbers, or a whole exercise sheet, has thousands.
+Everything here takes linear time: a table of numbers, or a whole exercise sheet, has thousands.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ from tqnet.paraphrase.check.units import by_value, value_of
 from tqnet.paraphrase.problem import Problem
 from tqnet.text.numbers import Kind, Number
 
-#: Value -> the numbers of a text that have it.
+#: Value -> the numbers of a text with that value.
 _ByValue = Mapping[Fraction, Sequence[Number]]
 
-#: Words by which one number stands for several things.
+#: Words that make one number refer to several things.
 _REFERS = re.compile(
     r"\b(?:same|both|each|every|either|also|too|as (?:many|much|well|long|far)|equal(?:ly)?|likewise|apiece|again|"
     r"others?|another|remaining|rest|respectively|twice|times|"
     r"(?:rises?|rose|falls?|fell|grows?|grew|drops?|dropped|increase[sd]?|decrease[sd]?) and (?:then )?[a-z]+ by)\b",
     re.IGNORECASE,
 )
-#: Ordinals up to it may merely tell things apart.
+#: Ordinals up to this may merely be labels: "the second".
 _LABELS = 3
-#: More new numbers than that are no sums of somebody who adds up.
+#: Maximum number of new numbers that may be sums of others.
 _FEW = 3
 _WORD_BEHIND = re.compile(r"[\s-]*([a-z]+)", re.IGNORECASE)
 _ARTICLE = re.compile(r"\b(?:an?|each|every|per|single|the)(?=\s+([a-z]+)\b)", re.IGNORECASE)
 
 
 def number_differences(original: Problem, paraphrase: Problem) -> list[Difference]:
-    """Compare numbers by value, as often as they are mentioned; a lost and a new one of the same thing are one change.
+    """Compare numbers by value and number of mentions; a lost and a new one of the same thing are one change.
 
-    Not compared are "one", which may be an article, the second mention of a number that the text goes back to ("the 20
-    apples"), and what the other text says in other words or units.
+    Ignored are "one", which may be an article, later mentions of a number ("the 20 apples"), and numbers that the other
+    text says in other words or units.
     """
     before, after = by_value(original), by_value(paraphrase)
-    here, there = ImplicitNumbers(original), ImplicitNumbers(paraphrase)
+    implicit_before, implicit_after = ImplicitNumbers(original), ImplicitNumbers(paraphrase)
     things, others = _Things(original), _Things(paraphrase)
     refers = len(_REFERS.findall(paraphrase.text)) > len(_REFERS.findall(original.text))
     lost = [
@@ -55,12 +55,14 @@ def number_differences(original: Problem, paraphrase: Problem) -> list[Differenc
         for number in numbers[len(after.get(value, ())) :]
         if number is numbers[0] or not _goes_back(original, number)
     ]
-    lost = _not_said(lost, here, there)
-    new = _not_said([numbers[0] for value, numbers in after.items() if value not in before], there, here)
+    lost = _not_said(lost, implicit_before, implicit_after)
+    new = _not_said(
+        [numbers[0] for value, numbers in after.items() if value not in before], implicit_after, implicit_before
+    )
     lost, new = _without_labels(lost, new), _without_labels(new, lost)
     if not lost and len(new) <= _FEW:
         new = [number for number in new if not _is_a_sum(number, others, before, after, things)]
-    new += _not_said(_of_new_things(others, before, after, original), there, here)
+    new += _not_said(_of_new_things(others, before, after, original), implicit_after, implicit_before)
     pairs = _pairs(lost, things, new, others)
     gone: dict[Fraction, Number] = {}
     for number in (number for number in lost if number not in pairs):
@@ -81,12 +83,12 @@ def number_differences(original: Problem, paraphrase: Problem) -> list[Differenc
             for other in new
             if other not in taken
         ),
-        *_coefficients(here, there),
+        *_coefficients(implicit_before, implicit_after),
     ]
 
 
 def _of_new_things(others: _Things, before: _ByValue, after: _ByValue, original: Problem) -> list[Number]:
-    """Return numbers that stand more often than before, and count what the original does not know."""
+    """Return numbers that occur more often than before and count something that is not in the original."""
     known = lemmas(original.doc) | {unit.name for unit in original.units}
     more = (numbers for value, numbers in after.items() if 0 < len(before.get(value, ())) < len(numbers))
     things = ((number, others.of(number)) for numbers in more for number in numbers)
@@ -101,7 +103,7 @@ def _of_new_things(others: _Things, before: _ByValue, after: _ByValue, original:
 
 
 def _pairs(lost: Sequence[Number], things: _Things, new: Sequence[Number], others: _Things) -> dict[Number, Number]:
-    """Pair lost numbers with the new ones that took their places: of the same thing, or the only ones left."""
+    """Pair lost numbers with the new ones that replace them: those of the same thing, or the only ones left."""
     waiting: dict[str, deque[Number]] = defaultdict(deque)
     for number in new:
         if thing := others.of(number):
@@ -116,7 +118,7 @@ def _pairs(lost: Sequence[Number], things: _Things, new: Sequence[Number], other
 
 
 def _not_said(numbers: Sequence[Number], implicit: ImplicitNumbers, other: ImplicitNumbers) -> list[Number]:
-    """Return the numbers that the other text has neither as an article nor in other words."""
+    """Return the numbers that the other text says neither as an article nor in other words."""
     singular = {match[1].lower() for match in _ARTICLE.finditer(other.problem.text)} if numbers else set()
 
     def may_be_an_article(number: Number) -> bool:
@@ -137,7 +139,7 @@ def _without_labels(numbers: Sequence[Number], others: Sequence[Number]) -> list
 
 
 def _is_a_sum(number: Number, things: _Things, before: _ByValue, after: _ByValue, others: _Things) -> bool:
-    """Return True for the 8 balls of "5 red and 3 blue balls", and for what makes 100% with the number beside it."""
+    """Return True for the 8 balls of "5 red and 3 blue balls", and for the complement of a percentage to 100%."""
     if number.sign == "%":
         neighbours = (pair for pair in pairwise(things.problem.numbers) if number in pair)
         return any(pair[0].sign == pair[1].sign and sum(map(value_of, pair)) == 1 for pair in neighbours)
@@ -150,10 +152,10 @@ def _is_a_sum(number: Number, things: _Things, before: _ByValue, after: _ByValue
     return any(value_of(number) - value in same for value in same)
 
 
-def _coefficients(here: ImplicitNumbers, there: ImplicitNumbers) -> list[Difference]:
-    """Return digits that are part of a name, as of "3x" or "x2", if some are gone and others have come."""
-    gone = (digits for value, digits in here.coefficients.items() if not there.reads(value))
-    fresh = (digits for value, digits in there.coefficients.items() if not here.reads(value))
+def _coefficients(implicit_before: ImplicitNumbers, implicit_after: ImplicitNumbers) -> list[Difference]:
+    """Return digits that are part of a name ("3x", "x2"), if some are gone and others are new."""
+    gone = (digits for value, digits in implicit_before.coefficients.items() if not implicit_after.reads(value))
+    fresh = (digits for value, digits in implicit_after.coefficients.items() if not implicit_before.reads(value))
     return [Difference(Part.NUMBER, Change.CHANGED, old, new) for old, new in zip(gone, fresh, strict=False)]
 
 
@@ -183,12 +185,12 @@ def counted_noun(problem: Problem, number: Number) -> Token | None:
     for token in span:
         if token.dep_ == "nummod" and token.head not in span:
             return token.head
-    behind = problem.doc[span.end] if span.end < len(problem.doc) else None
-    return behind if behind is not None and behind.pos_ == "NOUN" else None
+    following = problem.doc[span.end] if span.end < len(problem.doc) else None
+    return following if following is not None and following.pos_ == "NOUN" else None
 
 
 def counted_things(problem: Problem) -> dict[Fraction, dict[str, Token]]:
-    """Return value -> the nouns it counts, by lemma; a unit is no thing, and a percentage counts none."""
+    """Return value -> the nouns it counts, by lemma; units are not things, and percentages count nothing."""
     measured = {unit.number for unit in problem.units}
     things = {}
     for value, numbers in by_value(problem).items():
@@ -199,11 +201,11 @@ def counted_things(problem: Problem) -> dict[Fraction, dict[str, Token]]:
 
 
 def _written(problem: Problem, number: Number) -> str:
-    """Return a number with its sign as its text writes it."""
+    """Return a number with its sign, as written."""
     return problem.text[slice(*number.outer)].strip()
 
 
-#: Between an amount and what it is sold or mixed at: "30 kg of rice at $1.20".
+#: Between an amount and its rate: "30 kg of rice at $1.20".
 _AT = re.compile(
     r"[^\d.?!,;]{0,40}?\b(?:at|for|costing|worth|priced\s+at|of\s+an?|of)\s+(?:a\s+price\s+of\s+)?[$£€]?\s*",
     re.IGNORECASE,
@@ -214,7 +216,7 @@ _THEN = re.compile(
     r"[^.?!]{0,60}[.;]\s+(?:then|afterwards|after\s+that|next)\b[^.?!]{0,60}",
     re.IGNORECASE,
 )
-#: Between two numbers, words by which the second comes first: "5 next, after 3", "5, then adds it to 12".
+#: Between two numbers, words that put the second first: "5 next, after 3", "5, then adds it to 12".
 _TURNS = re.compile(r"\b(?:after|before|first|having|to\s+(?:the|his|her|their|my|its))\b(?!\s+that\b)", re.IGNORECASE)
 _TERM = r"(?:(?:the|its|their|his|her)\s+)?(?:[a-z]+\s+of\s+)?([a-z]+)(?:['’]s(?:\s+[a-z]+)?)?"
 _RATIO_VALUE = r"(\d{1,9}(?:\.\d{1,9})?)\s?(?::|\b(?:is\s+)?to\b)\s?(\d{1,9}(?:\.\d{1,9})?)(?![\d:]|\s?:)"
@@ -230,8 +232,8 @@ _RATIOS = [
 def exchanged_numbers(original: Problem, paraphrase: Problem) -> list[Difference]:
     """Return numbers that changed places: "3 apples and 4 pears" for "4 apples and 3 pears".
 
-    Another order says nothing yet: a clause moves, and its number with it. Compared are alike sentences, what numbers
-    count, what is sold at which price, the terms of a ratio, and what comes first.
+    A new order alone proves nothing: a clause moves, and its number with it. Alike sentences, counted nouns, rates, the
+    terms of ratios and the order of steps are compared.
     """
     return (
         _within_sentences(original, paraphrase)
@@ -255,7 +257,7 @@ def _within_sentences(original: Problem, paraphrase: Problem) -> list[Difference
 
 
 def _by_words(problem: Problem) -> dict[tuple[str, ...], list[Number]]:
-    """Return the words of each sentence, with gaps for its numbers -> these; without sentences that stand twice."""
+    """Return the words of each sentence, with gaps for numbers -> its numbers; repeated sentences are dropped."""
     sentences: dict[tuple[str, ...], list[list[Number]]] = defaultdict(list)
     for start, end in problem.sentences:
         numbers = within((start, end), problem.numbers, lambda number: number.start)
@@ -266,7 +268,7 @@ def _by_words(problem: Problem) -> dict[tuple[str, ...], list[Number]]:
 
 
 def _exchanged(before: dict[Fraction, str], after: dict[Fraction, str]) -> list[Difference]:
-    """Return the values whose labels changed, if the labels are the same all together."""
+    """Return the values whose labels changed, if both texts have the same labels."""
     moved = [value for value, label in before.items() if after.get(value, label) != label]
     if Counter(before[value] for value in moved) != Counter(after[value] for value in moved):
         return []
@@ -281,7 +283,7 @@ def _things(problem: Problem) -> dict[Fraction, str]:
 
 
 def _rates(problem: Problem) -> dict[Fraction, str]:
-    """Return single value -> the rate of so much: 30 -> "at 6/5" in "30 kg of rice at $1.20"."""
+    """Return value that occurs once -> its rate: 30 -> "at 6/5" in "30 kg of rice at $1.20"."""
     single = {value for value, numbers in by_value(problem).items() if len(numbers) == 1}
     return {
         value_of(number): f"at {value_of(rate)}"
@@ -291,7 +293,7 @@ def _rates(problem: Problem) -> dict[Fraction, str]:
 
 
 def _turned_rows(original: Problem, paraphrase: Problem) -> list[Difference]:
-    """Return the numbers of "from $80 to $92" and of "adds 6 and then doubles", if they are turned."""
+    """Return the numbers of "from $80 to $92" and of "adds 6 and then doubles", if they are reversed."""
     before, after = _rows(original), _rows(paraphrase)
     return [
         Difference(Part.NUMBER, Change.EXCHANGED, f"{how} {first}, {last}", f"{how} {last}, {first}")
@@ -312,7 +314,7 @@ def _rows(problem: Problem) -> set[tuple[str, Fraction, Fraction]]:
 
 
 def _turned_ratios(original: str, paraphrase: str) -> list[Difference]:
-    """Return ratios of the same terms that are turned: "boys to girls is 3:4" for "girls to boys is 3:4"."""
+    """Return reversed ratios of the same terms: "boys to girls is 3:4" for "girls to boys is 3:4"."""
     before, after = _ratios(original), _ratios(paraphrase)
     return [
         Difference(Part.NUMBER, Change.EXCHANGED, before[terms][1], after[terms][1])
@@ -322,10 +324,10 @@ def _turned_ratios(original: str, paraphrase: str) -> list[Difference]:
 
 
 def _ratios(text: str) -> dict[tuple[str, ...], tuple[Fraction, str]]:
-    """Return both terms, sorted -> the share of the first and the ratio as text."""
+    """Return sorted terms -> share of the first, and the ratio as text."""
     ratios: dict[tuple[str, ...], tuple[Fraction, str]] = {}
-    for first, second, one, other in (groups for pattern in _RATIOS for groups in pattern.findall(text)):
-        values = {first.lower(): Fraction(one), second.lower(): Fraction(other)}
+    for first, second, amount, other in (groups for pattern in _RATIOS for groups in pattern.findall(text)):
+        values = {first.lower(): Fraction(amount), second.lower(): Fraction(other)}
         terms = tuple(sorted(values))
         if len(terms) == 2 and any(values.values()):
             share = values[terms[0]] / sum(values.values())
@@ -334,7 +336,7 @@ def _ratios(text: str) -> dict[tuple[str, ...], tuple[Fraction, str]]:
 
 
 def other_kinds(original: Problem, paraphrase: Problem) -> list[Difference]:
-    """Return numbers that count in one text and measure in the other: "12 days" for "12 men", if both know both."""
+    """Return numbers that count in one text and measure in the other: "12 days" for "12 men", if both have both."""
     before, after = _kinds(original), _kinds(paraphrase)
     known, others = ({unit.name for unit in text.units} | lemmas(text.doc) for text in (original, paraphrase))
     differences = []
@@ -346,7 +348,7 @@ def other_kinds(original: Problem, paraphrase: Problem) -> list[Difference]:
 
 
 def _kinds(problem: Problem) -> dict[Fraction, tuple[str, bool]]:
-    """Return single value -> what it counts or measures, and whether that is a unit."""
+    """Return value that occurs once -> what it counts or measures, and whether that is a unit."""
     units = {unit.number: unit.name for unit in problem.units}
     kinds = {}
     for value, (number, *others) in by_value(problem).items():

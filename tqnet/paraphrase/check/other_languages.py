@@ -40,7 +40,7 @@ def _in_digits(text: str) -> Counter[str]:
 
 
 _CHINESE = data("chinese")
-#: Digits and marks of full width -> those of ASCII, except the comma, which parts sentences.
+#: Full-width digits and marks -> ASCII, except the comma, which separates clauses.
 _NARROW = {ord("！") + place: ord("!") + place for place in range(94) if chr(ord("!") + place) != ","}
 _WIDE_THOUSANDS = re.compile(r"(?<=\d)，(?=\d{3}(?!\d))")
 _NAMES = {word: name for name, words in _CHINESE["units"].items() for word in words.split()}
@@ -55,7 +55,7 @@ _HALVES = [(re.compile(with_macros(half, _MACROS)), Fraction(value)) for half, v
 
 
 def chinese_differences(original: str, paraphrase: str) -> list[Difference]:
-    """Compare numbers by value, in digits or characters, and their units; 1 is left out, which is an article too."""
+    """Compare numbers by value, in digits or characters, and their units; 1 is ignored, as it is also an article."""
     before, after = _Text(original), _Text(paraphrase)
     refers = len(_PATTERNS["refers"].findall(paraphrase)) > len(_PATTERNS["refers"].findall(original))
     lost, new = list[Difference](), list[Difference]()
@@ -82,8 +82,8 @@ class _Text:
     """A question in Chinese.
 
     Attributes:
-        values: Value -> the numbers that have it, without 1.
-        shares: The same of shares of a price.
+        values: Value -> the numbers with that value, without 1.
+        shares: The same for shares of a price.
     """
 
     def __init__(self, text: str):
@@ -95,8 +95,8 @@ class _Text:
         self._off = Counter(value_of(number) for number in self.numbers if self._is_off(number))
 
     def says(self, number: Number, other: _Text) -> bool:
-        """Return True if a number of another text stands here more often, in another unit or as another way to tell a
-        price: 八折 is 80% and a reduction by 20%; or if it is a 两 that counts those named before.
+        """Return True if this text says a number of the other text more often, in another unit, or as another form of
+        a price (八折 is 80% and a reduction by 20%); or if it is a 两 that counts the ones just named.
         """
         if other.quote(number) == "两" and _PATTERNS["named"].match(other.text, number.end):
             return True
@@ -108,11 +108,11 @@ class _Text:
         return is_share or self.amounts.has(number, other.amounts, as_often=True)
 
     def quote(self, number: Number) -> str:
-        """Return a number as it is written."""
+        """Return a number as written."""
         return self.text[slice(*number.outer)].strip()
 
     def _units(self) -> Iterator[Unit]:
-        """Yield the units behind numbers, and behind 一."""
+        """Yield the units after numbers, and after 一."""
         places: list[tuple[int, Number | None]] = [(number.end, number) for number in self.numbers]
         places += [(match.end(), None) for match in _PATTERNS["one"].finditer(self.text)]
         for place, number in sorted(places, key=lambda row: row[0]):
@@ -128,7 +128,7 @@ class _Text:
         return {value: group for value, group in numbers.items() if group and value != 1}
 
     def _kept(self, value: Fraction) -> int:
-        """Return how often a value is told that is not taken off."""
+        """Return how often a value occurs other than as a reduction."""
         return len(self.values.get(value, ())) - self._off[value]
 
     def _is_share(self, number: Number) -> bool:
@@ -166,7 +166,7 @@ def _share(digits: str) -> Fraction:
 
 
 def _other_units(before: _Text, after: _Text) -> list[Difference]:
-    """Return the units of numbers that changed; of a number that stands several times, only if no unit is left."""
+    """Return the changed units of numbers; for a number that occurs several times, only if no unit is left."""
     changed: dict[tuple[str, str], Difference] = {}
     old, new = _by_number(before), _by_number(after)
     for value in old.keys() & new.keys():
@@ -180,7 +180,7 @@ def _other_units(before: _Text, after: _Text) -> list[Difference]:
 
 
 def _by_number(text: _Text) -> dict[Fraction, list[Unit]]:
-    """Return value -> the units that stand at it."""
+    """Return value -> the units that go with it."""
     units: dict[Fraction, list[Unit]] = defaultdict(list)
     for unit in text.units:
         units[unit.number.value if unit.number else Fraction(1)].append(unit)

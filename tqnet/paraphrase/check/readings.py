@@ -1,6 +1,6 @@
-"""Numbers that a text says in another way: "half past three", "a pair", "3 out of 5", the three of "A, B and C".
+"""Implicit numbers of a text: "half past three", "a pair", "3 out of 5", the three of "A, B and C".
 
-No text need say these, so none is lost; but a number is neither lost nor new if the other text says it in other words.
+A missing implicit number is not a loss; but a number is neither lost nor new if the other text says it implicitly.
 """
 
 from __future__ import annotations
@@ -23,22 +23,21 @@ from tqnet.text.formulas import Span, formula_character_spans
 from tqnet.text.numbers import CARDINALS, LONGEST, Kind, Number, find_numbers
 
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
-#: Words that go back to something, before a number: "the 20 apples".
+#: Words before a number that refer back: "the 20 apples".
 DEFINITE_BEFORE = re.compile(r"\b(?:the|these|those|this|that|all|his|her|its|their|same|both)\s+$", re.IGNORECASE)
 
 
 class ImplicitNumbers:
-    """The values that a text has besides its numbers.
+    """The values that a text says other than by its numbers.
 
-    Each of its readings is what the text says of its numbers in some other form; ``has`` tells if that is what a number
-    of another text says.
+    Each reading covers one such form; its ``has`` tells whether a number of another text is said that way.
     """
 
     def __init__(self, problem: Problem):
         self.problem, self.amounts = problem, Amounts(problem)
 
     def has(self, number: Number, others: ImplicitNumbers) -> bool:
-        """Return True if this text has a number of another one in other words or units."""
+        """Return True if this text says a number of another text in other words or units."""
         return (
             self.amounts.has(number, others.amounts, as_often=abs(number.value) in self._numbers)
             or self._says(number, others)
@@ -46,12 +45,12 @@ class ImplicitNumbers:
         )
 
     def reads(self, value: Fraction) -> bool:
-        """Return True if a value stands anywhere in this text."""
+        """Return True if a value occurs anywhere in this text."""
         return self._values[value] > 0 or value in self.coefficients or value in self._numbers
 
     @cached_property
     def coefficients(self) -> dict[Fraction, str]:
-        """Digits outside of numbers and formulas, as of "3x"."""
+        """Digits outside numbers and formulas, as in "3x"."""
         text = self.problem.text
         known = Covered([*formula_character_spans(text), *(number.outer for number in self.problem.numbers)])
         digits = (match for match in _DIGITS.finditer(text) if match.start() not in known and len(match[0]) <= LONGEST)
@@ -62,7 +61,7 @@ class ImplicitNumbers:
         return tuple(reading(self.problem) for reading in _READINGS)
 
     def _says(self, number: Number, others: ImplicitNumbers) -> bool:
-        """Return True if this text says a value more often than the other one does besides its numbers."""
+        """Return True if this text says a value implicitly, more often than the other text does."""
         if number.sign not in ("", "%"):
             return False
         value = value_of(number) if number.sign else abs(number.value)
@@ -115,10 +114,10 @@ class _Clock:
         self._text = problem.text
         spoken = [(match.span(), _hour(match)) for match in _PAST.finditer(problem.text)]
         spoken += [(match.span(), Fraction(12)) for match in _NOON.finditer(problem.text)]
-        #: Each character of a time in words -> its hour of twelve.
+        #: Position of each character of a time in words -> its hour on a 12-hour clock.
         self._spoken = {at: hour % 12 for span, hour in spoken for at in range(*span)}
         hours = [number for number in problem.numbers if number.kind is Kind.CLOCK or _may_be_an_hour(number)]
-        #: All hours of twelve, those told without am or pm, and those of clocks.
+        #: All hours on a 12-hour clock, those without am or pm, and those of clocks.
         spoken_hours = set(self._spoken.values())
         self._hours = spoken_hours | {number.value % 12 for number in hours}
         self._open = spoken_hours | {number.value % 12 for number in hours if not self._tells_half(number)}
@@ -145,7 +144,7 @@ def _may_be_an_hour(number: Number) -> bool:
 
 
 _OUT_OF = re.compile(r"\s+(?:in|(?:out\s+)?of|(?:in|of|out\s+of|for)\s+every)\s+|\s?:\s?")
-#: Parts are numbers only before "of"; "a third" may be one elsewhere too.
+#: Parts are numbers only before "of"; "a third" may be one elsewhere, too.
 _PART = re.compile(r"\b(?:an?|one)[\s-][a-z]+(?:th|rd)\b", re.IGNORECASE)
 #: "One sixth and three quarters": quarters may also be coins.
 _IN_PARTS = {"quarters": 4, "halves": 2, "thirds": 3}
@@ -180,7 +179,7 @@ def _are_one_share(part: Number, whole: Number, text: str) -> bool:
 
 
 def _parts(text: str) -> Iterator[tuple[Span, Fraction]]:
-    """Yield where "a third" or "one fifth" stands, and its value."""
+    """Yield the span and value of each "a third" or "one fifth"."""
     for match in _PART.finditer(text):
         for number in find_numbers(f"{match[0]} of it"):
             if number.kind is Kind.FRACTION:
@@ -188,7 +187,7 @@ def _parts(text: str) -> Iterator[tuple[Span, Fraction]]:
 
 
 _UP_TO = re.compile(r"\s*(?:,?\s*(?:to|through|up to|until)|[-–—]|,?\s*(?:\.\s?\.\s?\.|…),?)\s*")
-#: A range of more whole numbers is written out nowhere.
+#: Maximum length of a range; nobody writes out longer ones.
 _LONGEST_RANGE = 50
 
 
@@ -218,7 +217,7 @@ _MORE = re.compile(
 
 
 class _Percents:
-    """Shares of a base and what is above it: "140% of the cost" is "40% above cost"."""
+    """Shares of a base, and increases over it: "140% of the cost" is "40% above cost"."""
 
     def __init__(self, problem: Problem):
         #: Number -> whether it is more or less than a base, the share that results, and the base.
@@ -240,7 +239,7 @@ class _Percents:
 
 _THE = r"(?:(?:the|(?-i:an?)|his|her|their|its|my)\s+)?"
 _WHOM = r"[a-z]+(?:\s+(?-i:[A-Z])\b)?"  # "Ann", "rope", or "rope B"
-#: Behind a multiple: "as old as Tom", "times as many pens as Tom", "the age of Tom", "Tom's age", "of what Tom weighs".
+#: After a multiple: "as old as Tom", "times as many pens as Tom", "the age of Tom", "Tom's age", "of what Tom weighs".
 _COMPARED = re.compile(
     rf"\s*(?:times\s+)?(?:as\s+(?P<how>[a-z]+(?:\s+[a-z]+){{0,3}}?)\s+as\s+{_THE}(?P<as>{_WHOM})"
     rf"|(?:of\s+)?the\s+[a-z]+\s+of\s+{_THE}(?P<of>{_WHOM})|(?:of\s+)?{_THE}(?P<owner>{_WHOM})['’]s\b"
@@ -258,7 +257,7 @@ _CLAUSE_ENDS = re.compile(r"[.?!]\s|\band\b(?!\s+(?:is|has|weighs)\b)|\bwhile\b|
 
 @dataclass(frozen=True, slots=True)
 class _Multiple:
-    """So many times as much as ``whom``; the subject stands ``before`` it in the clause."""
+    """A comparison, so many times as much as ``whom``; the text ``before`` it in the clause holds the subject."""
 
     value: Fraction
     how: str
@@ -266,7 +265,7 @@ class _Multiple:
     before: str
 
     def turns(self, other: _Multiple) -> bool:
-        """Return True if both say the same from two sides."""
+        """Return True if both make the same comparison from opposite sides."""
         if self.value * other.value != 1 or not (self.how.startswith(other.how) or other.how.startswith(self.how)):
             return False
         if self.whom in _NAMELESS:
@@ -295,7 +294,7 @@ class _Multiples:
 
 
 def _multiple(text: str, start: int, end: int, value: Fraction) -> _Multiple | None:
-    """Return None if nobody is compared with, or somebody who cannot be told from the subject."""
+    """Read a multiple; None if it compares with nobody, or with somebody indistinguishable from the subject."""
     compared = _COMPARED.match(text, end)
     if not compared or (compared["plain"] and not _MULTIPLIES.search(text, start, compared.start("plain"))):
         return None
@@ -324,7 +323,7 @@ def _words_of(text: str) -> set[str]:
 
 
 class _Figures:
-    """Parts that figures have by their names: the six faces of a cube or a die, the four sides of a square."""
+    """Numbers of parts implied by names of figures: the six faces of a cube or a die, the four sides of a square."""
 
     def __init__(self, problem: Problem):
         self._text, words = problem.text, _words_of(problem.text)
@@ -352,7 +351,7 @@ class _Rows:
         self._text = problem.text
         rows = {match.span(): _ITEMS.findall(match[0]) for match in _ROW.finditer(problem.text)}
         self._inside = Covered(rows)
-        #: Of rows of three and more, and of two letters.
+        #: Lengths of rows of three or more items, and of rows of two letters.
         self._lengths = {len(row) for row in rows.values() if len(row) > 2 or len(max(row, key=len)) == 1}
         words = _words_of(problem.text)
         days = sum(not words.isdisjoint((day, f"{day}s")) for day in data("numbers")["days"])

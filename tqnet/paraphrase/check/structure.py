@@ -1,4 +1,4 @@
-"""The sentences of a question: its question, its conditions and words that others need."""
+"""The sentences of a question: what it asks, its conditions, and words that other words need."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tqnet.paraphrase.units import spellings
 from tqnet.text.formulas import Span, segments, unspaced_money
 from tqnet.text.normal import normal_formula
 
-#: A sentence of at least so many content words is missing if fewer than this share of them are left.
+#: A sentence with at least this many content words is missing if less than this share of them is left.
 _WORDS, _SHARE = 2, 1 / 3
 #: No text ends in these words; "a" and "an" may be variables.
 _DANGLING = re.compile(
     r"\b(?:the|and|or|if|than|whose|what\s+(?:is|are|was|were)|how\s+many\s+(?:did|does|do|will))\s*[.?!]?\s*$",
     re.IGNORECASE,
 )
-#: Words of which every question has one, unless it is one to be completed.
+#: Every question has one of these words, unless it is a sentence to be completed.
 _ASKS = re.compile(
     r"[?？:=_…]|(?<!of\s)(?<!,\s)\b(?:which|who|whose|whom|where)\b|"
     r"\b(?:how|what|when|why|whether|find|calculate|compute|determine|evaluate|solve|simplify|express|give|state|name|tell|"
@@ -91,7 +91,7 @@ def _is_stated(paraphrase: Problem, span: Span, original: Problem, statements: S
 
 
 def _left_out(before: Sequence[Token], after: Sequence[Token]) -> list[list[Token]]:
-    """Return rows of words that were left out, if nothing else was done; else none."""
+    """Return runs of deleted words if the texts differ only by deletions, else an empty list."""
     rows: list[list[Token]] = [[]]
     rest = list(reversed(after))
     for token in before:
@@ -123,9 +123,9 @@ def _contents(problem: Problem, span: Span | None = None) -> set[tuple[str, obje
     return words | {("number", value_of(number)) for number in numbers}
 
 
-#: Words without which a text says another thing,
+#: Words whose deletion changes what a text says,
 _BOUNDS = frozenset(("not", "never", "no", "without", "except", "unless", "least", "most", "each", "every"))
-#: and those without whose clause it does; the last only in a question: "she went out when it rained" is a story.
+#: and words whose clause matters likewise; the second set only in a question: "she went out when it rained" is a story.
 _CONDITIONS = frozenset(("if", "only", "provided", "given", "remaining", "rest"))
 _CONDITIONS_OF_QUESTIONS = frozenset(("when", "so", "such", "all"))
 _ARTICLES = frozenset(("a", "an", "the", "every", "their", "its", "my", "our", "your"))
@@ -133,7 +133,7 @@ _OF_NOUNS = frozenset(("DET", "ADJ", "NOUN", "PROPN", "NUM", "PRON", "SYM"))
 
 
 def deleted_conditions(original: Problem, paraphrase: Problem) -> list[Difference]:
-    """Return words that were left out where nothing else was done, and that restrict the text or leave others without
+    """Return deleted words, in texts that differ only by deletions, that restrict the text or leave others without
     their noun: "at least", "not", a clause with "if", the "port" of "leaves a port".
     """
     start, end = original.question or (0, 0)
@@ -147,9 +147,9 @@ def deleted_conditions(original: Problem, paraphrase: Problem) -> list[Differenc
 
 
 def _is_missing(noun: Token, gone: set[Token]) -> bool:
-    """Return True if a noun has left words behind that need it: the "a" of "a state", the "of" of "of salt and water".
+    """Return True if a deleted noun leaves words that need it: the "a" of "a state", the "of" of "of salt and water".
 
-    A number needs none, "a class of 30", and the next word may have taken its place.
+    A number does not need it ("a class of 30"), and the next word may have taken its place.
     """
     if noun.pos_ not in ("NOUN", "PROPN") or noun.lower_ in spellings():
         return False
@@ -158,10 +158,10 @@ def _is_missing(noun: Token, gone: set[Token]) -> bool:
         return False
     if any(child.lower_ in _ARTICLES for child in kept):
         return True
-    behind = next((token for token in noun.doc[noun.i + 1 :] if token not in gone), None)
-    if behind is None or behind.i == len(noun.doc) - 1:  # a text that breaks off
+    following = next((token for token in noun.doc[noun.i + 1 :] if token not in gone), None)
+    if following is None or following.i == len(noun.doc) - 1:  # a text that breaks off
         return False
-    return noun.dep_ == "pobj" and noun.head not in gone and behind.pos_ not in _OF_NOUNS
+    return noun.dep_ == "pobj" and noun.head not in gone and following.pos_ not in _OF_NOUNS
 
 
 def _restricts(row: Sequence[Token], is_in_question: bool) -> bool:
@@ -177,19 +177,19 @@ def _restricts(row: Sequence[Token], is_in_question: bool) -> bool:
     return gives_some or not conditions.isdisjoint(words)
 
 
-#: A paraphrase that keeps so much of the original, word for word and in order, says what else it says besides.
+#: If a paraphrase keeps this share of the original, word for word and in order, the rest of it is an addition.
 _KEPT = 0.95
-#: So many words, one of them with new content, or so many words with new content make a condition.
+#: A condition has at least this many words, one of them with new content, or this many words with new content.
 _ADDED, _ADDED_CONTENTS = 3, 2
 #: Longer texts, such as exercise sheets, take too long to align.
 _ALIGNED = 300
 
 
 def added_conditions(original: Problem, paraphrase: Problem) -> list[Difference]:
-    """Return what the paraphrase says besides: "... but half of them were broken".
+    """Return the conditions that the paraphrase adds: "... but half of them were broken".
 
-    The words of both texts are aligned. If nearly all of the original is there, each row of words between its words
-    that says something new is a condition of its own.
+    The words of both texts are aligned. If nearly all of the original is there, each run of inserted words that says
+    something new is a condition.
     """
     before, after = words_of(original), words_of(paraphrase)
     if max(len(before), len(after)) > _ALIGNED:
@@ -200,10 +200,10 @@ def added_conditions(original: Problem, paraphrase: Problem) -> list[Difference]
     known = lemmas(original.doc) | {token.lower_ for token in original.doc}
     amounts = Covered([*(number.outer for number in paraphrase.numbers), *((u.start, u.end) for u in paraphrase.units)])
     added = []
-    for kind, first, behind, start, end in aligned.get_opcodes():
+    for kind, first, last, start, end in aligned.get_opcodes():
         if kind not in ("insert", "replace"):
             continue
-        row, replaced = after[start:end], before[first:behind]
+        row, replaced = after[start:end], before[first:last]
         new = (token for token in row if token.is_alpha and not token.is_stop and token.idx not in amounts)
         contents = sum(not {lemma(token), token.lower_} & known for token in new)
         contents -= sum(not token.is_stop for token in replaced)
@@ -220,7 +220,7 @@ _GAPS = re.compile(
     r"|\bof\s+(?:and|or|from|to|for)\b",
     re.IGNORECASE,
 )
-#: Where there is a "b", or a sum with it, "a" is a name.
+#: "a" is a name where there is a "b", or a sum with "a".
 _NAMES = re.compile(
     r"\b[bc]\b|\ba\s*[-+*/=<>^]|[-+*/=<>^\d]\s*a\b(?=\s*[.,:;?!)=+*/-])"
     r"|\b(?i:let|find|if)\s+a(?=\s*(?:[.,:;?!]|(?:be|and|when|if)\b))"
@@ -228,7 +228,7 @@ _NAMES = re.compile(
 
 
 def missing_nouns(original: str, paraphrase: str) -> list[Difference]:
-    """Return the first words without their noun which the original has not so: "leaving a .", "the sum of and 5"."""
+    """Return the first words that lack their noun, unlike in the original: "leaving a .", "the sum of and 5"."""
     known = {" ".join(match[0].lower().split()) for match in _GAPS.finditer(original)}
     has_names = _NAMES.search(original) or _NAMES.search(paraphrase)
     gaps = (match[0].lower().split() for match in _GAPS.finditer(paraphrase) if not (match["a"] and has_names))
@@ -239,7 +239,7 @@ def missing_nouns(original: str, paraphrase: str) -> list[Difference]:
 def formula_differences(original: Problem, paraphrase: Problem) -> list[Difference]:
     """Compare LaTeX formulas by their normal form; a number alone is left to the numbers.
 
-    A formula that is no LaTeX in the other text is found where it reads the same, "x = 3" for "$x=3$".
+    A formula that the other text writes without LaTeX is found as text: "x = 3" for "$x=3$".
     """
     before, after = _formulas(original), _formulas(paraphrase)
     texts = [problem.text.replace(" ", "") for problem in (paraphrase, original)]

@@ -19,8 +19,8 @@ from tqnet.text.formulas import Span, formula_character_spans
 from tqnet.text.numbers import CARDINALS
 from tqnet.text.replacements import WORDINGS
 
-#: A text is English if, of at least so many words, this share are frequent English words. Of 18,650 English word
-#: problems 4 have fewer, all of them formulas; nearly every text in another European language has.
+#: A text of at least this many words is English if at least this share of them are frequent English words. Of 18,650
+#: English word problems, 4 have fewer, all of them formulas; so has nearly every text in another European language.
 _WORDS, _SHARE = 8, 0.15
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
 
@@ -33,7 +33,7 @@ def with_macros(pattern: str, macros: dict[str, str]) -> str:
 
 
 def is_english(text: str, language: str | None = None) -> bool:
-    """Return True if ``language`` is ``en``, or, if it is unknown, unless script or words speak against English."""
+    """Return True if ``language`` is ``en``, or is unknown and script and words look like English."""
     if language:
         return language == "en"
     for start, end in reversed(formula_character_spans(text)):
@@ -47,7 +47,7 @@ def is_english(text: str, language: str | None = None) -> bool:
 
 _DOLLAR_SIGNS = re.compile(r"\$\d|(?<=\d) ?\$(?!\d)")
 _DOLLARS_BEHIND = re.compile(r"(?<![\d,.$])(\d+(?:,\d{3})*(?:\.\d+)?) ?\$(?!\d)")
-#: So many words between two dollar signs are no formula.
+#: This many words between two dollar signs are not a formula.
 _PROSE = 3
 #: "0,6 miles"; not the "0,1" of "digits 0,1 and 2".
 _DECIMAL_COMMA = re.compile(
@@ -55,10 +55,10 @@ _DECIMAL_COMMA = re.compile(
 )
 _FRACTION_SIGN = re.compile(r"[\u00bc-\u00be\u2150-\u215e]")
 _TIDIED = (
-    # A sentence right behind another one, as translators leave them: "sold for $5.How much".
+    # A missing space between sentences, as translators leave it: "sold for $5.How much".
     (re.compile(r"(?<=[\da-z%)$])[.?!](?=[A-Z][a-z]|\$\d)|(?<=[a-z]{2})[.?!](?=\d+%)"), r"\g<0> "),
     (re.compile(r"(?<!\s)\s*\^\s*"), "^"),
-    # "5 Rs" as "Rs. 5", apart from the word behind.
+    # "5 Rs" as "Rs. 5", apart from the word after it.
     (
         re.compile(r"(?i)(?<![\d,.:/])((?:\d+\s)?\d+/\d+|\d+(?:,\d{2,3})*(?:\.\d+)?)\s*Rs\b\.?+(?!\s*\d)"),
         r"Rs. \1",
@@ -66,7 +66,7 @@ _TIDIED = (
     (re.compile(r"(Rs\. [\d.,/ ]*\d)(?=(?!th|st|nd|rd)[a-z]{2})"), r"\1 "),
 )
 
-#: Numbers of which a careless program has made words: "two00", "one/three", "fourteencm", "$twenty".
+#: Numbers turned into words by a careless program: "two00", "one/three", "fourteencm", "$twenty".
 _DIGITS = {word: str(value if value < 20 else 10 * (value - 18)) for value, word in enumerate(CARDINALS)}
 _DIGITS |= {f"{tens}-{ones}": _DIGITS[tens][0] + _DIGITS[ones] for tens in CARDINALS[20:] for ones in CARDINALS[1:10]}
 _WORD = rf"(?:{'|'.join(sorted(_DIGITS, key=len, reverse=True))})"
@@ -79,7 +79,7 @@ _HALF_IN_WORDS = re.compile(
 _WORD_AS_DIGITS = re.compile(_WORD, re.IGNORECASE)
 _MONEY_IN_WORDS = re.compile(rf"\$(?={_WORD}\b(?!\$|\\))", re.IGNORECASE)
 _MONEY = re.compile(rf"\$\s?(?:\d|{_WORD}\b)|(?:\d|\b(?:{_WORD}|hundred|thousand))\s?\$", re.IGNORECASE)
-#: "Twenty one/two-bed rooms": the number ends behind what would be a fraction.
+#: "Twenty one/two-bed rooms": the number ends after what would be a fraction.
 _NUMBER_BEFORE = re.compile(rf"\b{_WORD}\s+$", re.IGNORECASE)
 
 
@@ -107,19 +107,19 @@ def _in_digits(match: re.Match[str]) -> str:
 
 
 def lemma(token: Token) -> str:
-    """Return the lemma in small letters."""
+    """Return the lemma in lower case."""
     return token.lemma_.lower()
 
 
 def lemmas(tokens: Iterable[Token]) -> set[str]:
-    """Return the lemmas of tokens in small letters."""
+    """Return the lemmas of tokens in lower case."""
     return {token.lemma_.lower() for token in tokens}
 
 
 def within(span: Span, parts: Any, start: Callable[[Any], int]) -> Any:
-    """Return the parts of a text, which are in order, that begin within a span."""
-    first, behind = (bisect_left(parts, place, key=start) for place in span)
-    return parts[first:behind]
+    """Return the parts that begin within a span; ``parts`` are sorted by position."""
+    first, end = (bisect_left(parts, place, key=start) for place in span)
+    return parts[first:end]
 
 
 def words_of(problem: Problem, span: Span | None = None) -> list[Token]:
@@ -129,12 +129,12 @@ def words_of(problem: Problem, span: Span | None = None) -> list[Token]:
 
 
 def plain(token: Token) -> str:
-    """Return a word without the marks that the tokenizer leaves at it: "{1" is "1"."""
+    """Return a word without the marks that the tokenizer leaves on it: "{1" is "1"."""
     return "".join(filter(str.isalnum, token.lower_))
 
 
 def question_of(problem: Problem) -> str:
-    """Return the sentence that asks, in small letters; empty without one."""
+    """Return the sentence that asks, in lower case; empty if there is none."""
     start, end = problem.question or (0, 0)
     return problem.text[start:end].lower()
 
@@ -146,7 +146,7 @@ def nouns(kind: str) -> frozenset[str]:
 
 
 def may_be_the_same(noun: str, other: str) -> bool:
-    """Return True if two nouns, as lemmas, may stand for one thing: "student" and "pupil", "nurse" and "person"."""
+    """Return True if two lemmas of nouns may mean the same thing: "student" and "pupil", "nurse" and "person"."""
     if {noun, other} & nouns("anything") or _lines(noun) & _lines(other):
         return True
     phrases, others = WORDINGS.find(noun), WORDINGS.find(other)
@@ -154,7 +154,7 @@ def may_be_the_same(noun: str, other: str) -> bool:
 
 
 def may_be_called(noun: str, other: str) -> bool:
-    """Return True if a noun may be told by another one: "the hotel" as "the building"."""
+    """Return True if one noun may be called by the other: "the hotel" "the building"."""
     return may_be_the_same(noun, other) or other in nouns("kinds")
 
 
@@ -163,9 +163,9 @@ def _lines(noun: str) -> frozenset[int]:
     return frozenset(at for at, line in enumerate(data("nouns")["alike"].splitlines()) if noun in line.split())
 
 
-#: In alike sentences at most so many words differ, with at least twice as many that do not.
+#: In alike sentences, at most this many words differ, and at least twice as many do not.
 _MOVED, _SAME = 2, 2
-#: Exercise sheets have more sentences, too many to compare each with each.
+#: Maximum number of sentences; exercise sheets have more, too many to compare all pairs.
 _SENTENCES = 30
 _TOKEN = re.compile(r"[^\W_]+|[^\w\s]")
 _JOINTS = ("and", "or", ",", "&", "with")
@@ -173,9 +173,9 @@ _JOINTS = ("and", "or", ",", "&", "with")
 
 @dataclass(frozen=True)
 class AlikeSentences:
-    """The words of two sentences of one length that differ in a word or two, so that each stands for the other.
+    """The words of two sentences of equal length that differ in one or two words.
 
-    A free rewording writes a sentence anew; where only a word differs, the word was replaced.
+    A free rewording changes the whole sentence; where only a word differs, that word was replaced.
     """
 
     before: list[str]
@@ -183,7 +183,7 @@ class AlikeSentences:
 
     @cached_property
     def moved(self) -> list[int]:
-        """The places of words that differ."""
+        """The indices of the words that differ."""
         both = enumerate(zip(self.before, self.after, strict=True))
         return [place for place, (old, new) in both if old.lower() != new.lower()]
 
@@ -205,7 +205,7 @@ class AlikeSentences:
 
     @property
     def is_turned_round(self) -> bool:
-        """True if two phrases changed sides of an "and", which changes nothing: "x + y and x - y"."""
+        """True if two phrases swapped sides of an "and", which changes nothing: "x + y and x - y"."""
         if len(self.moved) != _MOVED:
             return False
         first, second = self.moved

@@ -22,10 +22,10 @@ from tqnet.text.numbers import CARDINALS, Kind, Number
 _OF_ONE = re.compile(r"\s+(?:of\s+)?(?:an?|the|one)\s+", re.IGNORECASE)
 _AND_A = re.compile(r"\s+and\s+(?:an?\s+)?", re.IGNORECASE)
 _NEXT_PART = re.compile(r"\s*(?:,|\band\b|,\s*and\b)?\s*", re.IGNORECASE)
-#: Periods that pint has as other things, or not at all.
+#: Periods that pint defines differently, or not at all.
 _PERIODS = {"fortnight": (14, "day"), "decade": (10, "year"), "century": (100, "year"), "centurie": (100, "year")}
 _PERIOD = re.compile(rf"[\s-]{{0,3}}\b({'|'.join(_PERIODS)})(s?)\b", re.IGNORECASE)
-#: Significant digits that a conversion keeps.
+#: Number of significant digits that a conversion keeps.
 _EXACT = 9
 
 #: The dimension and the amount in its base unit.
@@ -45,7 +45,7 @@ class Measured(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Amount:
-    """``text[start:end]``, made of numbers (none in "a week") and units."""
+    """``text[start:end]``, made up of numbers (none in "a week") and units."""
 
     start: int
     end: int
@@ -91,7 +91,7 @@ def _amounts(measured: Measured) -> Iterator[_Amount]:
 
 
 def _simple(measured: Measured) -> Iterator[_Amount]:
-    """Yield amounts in one unit, in their order."""
+    """Yield amounts in one unit, in order."""
     text = measured.text
     ends = {number.end: number for number in measured.numbers}
     starts = {number.start: number for number in measured.numbers}
@@ -137,29 +137,29 @@ def _goes_on(text: str, last: _Amount, amount: _Amount) -> bool:
 
 
 _PER_BEFORE = re.compile(r"(?:\b(?:per|an?|each|every|one)|/)\s*$", re.IGNORECASE)
-#: Before a unit of the answer, for which "how long" asks as well.
+#: Before a unit of the answer, which "how long" may ask for, too.
 _ASKED_BEFORE = re.compile(r"\b(?:many|much|number of|in|into|to)\s+(?:the\s+)?$", re.IGNORECASE)
 #: "Ann is 9 years old" is "Ann is 9".
 _OF_AGE = re.compile(r"[\s-]*(?:old|of\s+age|younger)\b", re.IGNORECASE)
-#: The "one day" of a story is no rate.
+#: The "one day" of a story is not a rate.
 _ONE_DAY = re.compile(r"(?<!in )(?<!for )(?<!per )(?<!of )(?<!within )\bone\s+$", re.IGNORECASE)
 _RATE = re.compile(r"\s*(?:(?:for\s+)?(?:each|every)|per|an?|/)\s*", re.IGNORECASE)
 
 
 def unit_differences(original: Problem, paraphrase: Problem) -> list[Difference]:
-    """Compare what each number is measured in, then which units the whole texts have.
+    """Compare the unit of each number, then the units of the whole texts.
 
-    "km/h" has kilometres and hours. Named less often, a unit is not lost: "3 and 5 miles". Neither is one of an amount
-    that the other text has in another unit, or one that is only asked for, "how many hours" of "how long".
+    "km/h" has kilometres and hours. A unit named less often is not lost: "3 and 5 miles". Neither is that of an amount
+    that the other text has in another unit, nor one that is only asked for: "how many hours" for "how long".
     """
-    here, there = Amounts(original), Amounts(paraphrase)
+    amounts_before, amounts_after = Amounts(original), Amounts(paraphrase)
     changed = [
         (old, new)
         for old, new in _of_numbers(original, paraphrase)
-        if not (there.has(old, here) and here.has(new, there))
+        if not (amounts_after.has(old, amounts_before) and amounts_before.has(new, amounts_after))
     ]
-    gone = _missing(original, here, paraphrase, there)
-    fresh = _missing(paraphrase, there, original, here)
+    gone = _missing(original, amounts_before, paraphrase, amounts_after)
+    fresh = _missing(paraphrase, amounts_after, original, amounts_before)
     for units, unit in (pair for row in changed for pair in zip((gone, fresh), row, strict=True)):
         for name in _names(unit):
             units.pop(name, None)
@@ -181,7 +181,7 @@ def unit_differences(original: Problem, paraphrase: Problem) -> list[Difference]
 
 
 def replaced_units(original: Problem, alike: Sequence[AlikeSentences]) -> list[Difference]:
-    """Return the units of numbers that became another word in a sentence that is otherwise the same: "5 xyz"."""
+    """Return the units of numbers that became another word in an otherwise equal sentence: "5 xyz"."""
     units = {written(original.text, unit).lower(): unit.name for unit in original.units if unit.number}
     words = (pair for sentence in alike for pair in sentence.lone_pairs if all(map(str.isalpha, pair)))
     return [
@@ -198,7 +198,7 @@ def _is_no_unit(name: str, old: str, new: str) -> bool:
 
 
 def _missing(problem: Problem, amounts: Amounts, other: Problem, others: Amounts) -> dict[str, list[Unit]]:
-    """Return the simple units of a text that another one has in no way -> where they stand."""
+    """Return the simple units of a text that the other text does not have in any form -> their occurrences."""
     places: dict[str, list[Unit]] = defaultdict(list)
     for unit in problem.units:
         if _measures(problem, unit):
@@ -227,7 +227,7 @@ def _are_only_asked_for(problem: Problem, units: Sequence[Unit], other: Problem)
 
 
 def _of_numbers(original: Problem, paraphrase: Problem) -> list[tuple[Unit, Unit]]:
-    """Return each pair of units that changed at a number once: "5 miles" and "5 km", "$5 an hour" and "$5 a day"."""
+    """Return the distinct pairs of units that changed for a number: "5 miles", "5 km"; "$5 an hour", "$5 a day"."""
     changed: dict[tuple[str, str], tuple[Unit, Unit]] = {}
     for units_of in (_by_number, _rates):
         before, after = units_of(original), units_of(paraphrase)
@@ -248,7 +248,7 @@ def _by_number(problem: Problem) -> dict[object, dict[str, Unit]]:
 
 
 def _rates(problem: Problem) -> dict[object, dict[str, Unit]]:
-    """Return value -> the units per which it is told."""
+    """Return value -> the units that it is a rate per."""
     units: dict[object, dict[str, Unit]] = defaultdict(dict)
     for unit, following in pairwise([*problem.units, None]):
         if unit is None or unit.number is None:
@@ -276,7 +276,7 @@ def _measures(problem: Problem, unit: Unit) -> bool:
 
 
 def reads(name: str, text: str) -> bool:
-    """Return True if a text names a unit, also where the extractor, which looks behind numbers, sees none."""
+    """Return True if a text names a unit, even where the extractor, which looks after numbers, misses it."""
     return _spelling(name).search(text) is not None
 
 
@@ -293,7 +293,7 @@ def _spelling(name: str) -> re.Pattern[str]:
 
 
 def _names(unit: Unit) -> list[str]:
-    """Return a unit's name, of a speed both names; "5 pounds" are a weight or money."""
+    """Return a unit's name, or both names for a speed; "5 pounds" may be a weight or money."""
     return unit.name.removesuffix(" sterling").split(" per ")
 
 
@@ -303,7 +303,7 @@ def _part(text: str, name: str, unit: Unit) -> str:
 
 
 def written(text: str, unit: Unit) -> str:
-    """Return a unit as its text writes it."""
+    """Return a unit as written."""
     return unit.name if unit.form is Form.AMOUNT else text[unit.start : unit.end].strip()
 
 
@@ -313,7 +313,7 @@ def value_of(number: Number) -> Fraction:
 
 
 def by_value(measured: Measured) -> dict[Fraction, list[Number]]:
-    """Return value -> its numbers, in their order."""
+    """Return value -> its numbers, in order."""
     numbers: dict[Fraction, list[Number]] = defaultdict(list)
     for number in measured.numbers:
         numbers[value_of(number)].append(number)

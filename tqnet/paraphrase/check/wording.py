@@ -1,4 +1,4 @@
-"""What words say whatever stands around them: relations of a number, senses, qualifiers, and what is asked for."""
+"""What words say regardless of context: relations of a number, senses, qualifiers, and what is asked for."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tqnet.text.numbers import CARDINALS, Kind
 from tqnet.text.replacements import OTHERS, Phrases
 
 _RELATIONS, _WORDING = data("relations"), data("wording")
-#: Comparative -> its dimension, and on which side of that it is.
+#: Comparative -> its dimension, and its side of it.
 _SIDES = {
     word: (dimension, side)
     for dimension, line in enumerate(_RELATIONS["dimensions"].splitlines())
@@ -49,16 +49,16 @@ def _relation(pattern: str) -> re.Pattern[str]:
 
 #: Pairs of patterns that contradict each other.
 _SENSES = [list(map(_relation, senses)) for senses in _RELATIONS["senses"]]
-#: What something is more than.
+#: Patterns of what something is compared with.
 _THAN = list(map(_relation, _RELATIONS["than"]))
 _COMPARISON, _COMPARES = _relation(_RELATIONS["comparison"]), _relation(_RELATIONS["compares"])
-#: Characters before and behind a number that say something of it.
-_BEFORE, _BEHIND = 60, 48
+#: Numbers of characters before and after a number that count as its context.
+_BEFORE, _AFTER = 60, 48
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A number as its text writes it, and the text around it, with # for the number."""
+    """A number as written, and the text around it, with # for the number."""
 
     number: str
     around: str
@@ -68,7 +68,7 @@ class _Place:
 
 
 def other_relations(original: Measured, paraphrase: Measured) -> list[Difference]:
-    """Return the numbers that say another thing: "3 more" for "3 times", "6 fewer than Al" for "6 fewer than Bo"."""
+    """Return the numbers in another relation: "3 more" for "3 times", "6 fewer than Al" for "6 fewer than Bo"."""
     before, after = _places(original), _places(paraphrase)
     texts = original.text.lower(), paraphrase.text.lower()
     differences = []
@@ -85,7 +85,7 @@ def _places(measured: Measured) -> dict[Fraction, list[_Place]]:
     for number in measured.numbers:
         start, end = number.span
         mark = "#th" if number.kind is Kind.ORDINAL else "#"
-        around = f"{text[max(0, start - _BEFORE) : start]}{mark}{text[end : end + _BEHIND]}"
+        around = f"{text[max(0, start - _BEFORE) : start]}{mark}{text[end : end + _AFTER]}"
         places[value_of(number)].append(_Place(text[start:end], around))
     return places
 
@@ -114,11 +114,11 @@ def _other_sides(
 
 
 def _is_turned(match: re.Match[str], other: re.Match[str], texts: tuple[str, str]) -> bool:
-    """Return True if it is more than the same one and then less, or more both times, but than somebody else."""
+    """Return True if "more" became "less" than the same one, or if the side is the same but the other one is not."""
     whom, instead = match["whom"].lower(), other["whom"].lower()
     if {whom, instead} & nouns("pronouns"):
         return False
-    (dimension, side), (other_dimension, other_side) = (_SIDES[one["how"].lower()] for one in (match, other))
+    (dimension, side), (other_dimension, other_side) = (_SIDES[found["how"].lower()] for found in (match, other))
     if dimension != other_dimension:
         return False  # "3 minutes earlier" and "3 minutes faster"
     if whom == instead:
@@ -142,9 +142,9 @@ _TABLES = (OTHERS, Phrases(_WORDING["senses"]))
 
 
 def other_senses(original: str, paraphrase: str) -> list[Difference]:
-    """Return the phrases of which each text has another sense, and neither has both: "upstream" and "downstream".
+    """Return the phrases that have a different sense in each text, and only one in either: "upstream", "downstream".
 
-    Comparisons are left out: "Ann is older than Ben" and "Ben is younger than Ann" exchange their words too.
+    Comparisons are left out: "Ann is older than Ben" and "Ben is younger than Ann" exchange their words, too.
     """
     differences = []
     for table in _TABLES:
@@ -159,7 +159,7 @@ def other_senses(original: str, paraphrase: str) -> list[Difference]:
 
 
 def _senses(table: Phrases, text: str) -> dict[int, dict[int, str]]:
-    """Return line of the table -> its senses in a text, each by the first of its phrases."""
+    """Return line of the table -> its senses in a text, each with its first phrase."""
     lines: dict[int, dict[int, str]] = defaultdict(dict)
     for phrase in table.find(text):
         lines[phrase.line].setdefault(phrase.sense, text[phrase.start : phrase.end])
@@ -168,7 +168,7 @@ def _senses(table: Phrases, text: str) -> dict[int, dict[int, str]]:
 
 def _whole_words(words: str) -> re.Pattern[str]:
     words = with_macros(words, _WORDING["macros"] | {"several": rf"(?:\d+|{'|'.join(CARDINALS[2:])})"})
-    # Chinese has no marks between words.
+    # Chinese does not separate words.
     return re.compile(rf"\b(?:{words})\b" if words.isascii() else words, re.IGNORECASE)
 
 
@@ -178,7 +178,7 @@ _QUALIFIERS = [
 
 
 def lost_qualifiers(original: str, paraphrase: str) -> list[Difference]:
-    """Return the qualifiers that the paraphrase has in no words: "consecutive", "isosceles", half of the "rest"."""
+    """Return the qualifiers that the paraphrase lost: "consecutive", "isosceles", half of the "rest"."""
     lost = []
     for word, others in _QUALIFIERS:
         match = word.search(original)
@@ -188,7 +188,7 @@ def lost_qualifiers(original: str, paraphrase: str) -> list[Difference]:
 
 
 _OPPOSITES = [[sense.split() for sense in line.split("|")] for line in _WORDING["opposites"].splitlines()]
-#: Word -> the lines of the tables it is on, each with its sense there.
+#: Word -> lines of the tables that have it -> its sense there.
 _SENSE_OF: dict[str, dict[int, int]] = defaultdict(dict)
 for _line, _words in enumerate([*OTHERS.lines, *_OPPOSITES]):
     for _sense, _phrases in enumerate(_words):
@@ -197,9 +197,9 @@ for _line, _words in enumerate([*OTHERS.lines, *_OPPOSITES]):
 
 
 def exchanged_words(original: Problem, paraphrase: Problem, alike: Sequence[AlikeSentences]) -> list[Difference]:
-    """Return the words of alike sentences in whose place another word of the original stands, or an opposite.
+    """Return the words of alike sentences that were replaced by another word of the original, or by an opposite.
 
-    Names that changed places in all sentences are the same question, so one of the two must also stand where it stood.
+    Names that swapped places in all sentences leave the question the same, so one of the two must also have stayed.
     """
     in_both = {token.lower_ for token in original.doc} & {token.lower_ for token in paraphrase.doc}
     stayed = {word for sentence in alike for word in sentence.stayed}
@@ -221,14 +221,14 @@ def _are_exchanged(old: str, new: str, in_both: set[str], stayed: set[str]) -> b
 
 
 def _are_opposites(old: str, new: str) -> bool:
-    """Return True if two words are on one line of a table, and in other senses of it."""
+    """Return True if two words are in different senses on one line of a table."""
     senses, others = _SENSE_OF.get(old.lower(), {}), _SENSE_OF.get(new.lower(), {})
     lines = senses.keys() & others.keys()
     return bool(lines) and all(senses[line] != others[line] for line in lines)
 
 
 _NEGATIVE = re.compile(_WORDING["negative"], re.IGNORECASE)
-#: Words that deny the word behind: not the "no" of "no more than".
+#: Words that negate the word after them: not the "no" of "no more than".
 _DENIES = frozenset(("not", "n't", "n’t", "never", "neither", "nor", "without"))
 #: Verbs that say nothing without what is drawn.
 _DRAWS = frozenset(("draw", "pick", "choose", "select", "get", "take", "roll", "pull"))
@@ -237,7 +237,7 @@ _AGES = re.compile(
     rf"\bhow\s+old\s+(?:is|was|are|were|will|would)\s+{_THE}(?P<who>[a-z]+)(?!['’])"
     rf"|\b{_THE}(?P<whose>[a-z]+)['’]s\s+(?:[a-z]+\s+){{0,2}}?age\b|\bage\s+of\s+{_THE}(?P<of>[a-z]+)(?!['’])"
 )
-#: Nouns by which nothing is counted.
+#: Nouns that do not name counted things.
 _NO_THINGS = frozenset(("time", "way", "total", "number", "kind", "type", "sort"))
 
 
@@ -252,7 +252,7 @@ def other_target(original: Problem, paraphrase: Problem) -> list[Difference]:
 
 
 def _counted_things(original: Problem, paraphrase: Problem) -> tuple[str, str] | None:
-    """Return things that are counted, of which both texts know both and each question only one."""
+    """Return two counted things that both texts name, and each question only one of them."""
     target, instead = (list(dict.fromkeys(_counted(problem))) for problem in (original, paraphrase))
     if not target or not instead or not {target[0], instead[0]} <= lemmas(original.doc) & lemmas(paraphrase.doc):
         return None
@@ -296,7 +296,7 @@ def _ages(original: Problem, paraphrase: Problem) -> tuple[str, str] | None:
 
 
 def _negations(original: Problem, paraphrase: Problem) -> tuple[str, str] | None:
-    """Return what one question denies, if the other one has it without a negation."""
+    """Return what one question negates and the other does not."""
     for negated, plain in ((original, paraphrase), (paraphrase, original)):
         if _NEGATIVE.search(question_of(plain)):
             continue
@@ -309,7 +309,7 @@ def _negations(original: Problem, paraphrase: Problem) -> tuple[str, str] | None
 
 
 def _denied(problem: Problem) -> Iterator[list[str]]:
-    """Yield the first content word behind each "not", "neither" or "without"; of "not drawing red", two."""
+    """Yield the first content word after each "not", "neither" or "without"; two for "not drawing red"."""
     words = words_of(problem, problem.question)
     for at, word in enumerate(words):
         if word.lower_ in _DENIES:

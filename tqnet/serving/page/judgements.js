@@ -31,5 +31,5 @@ async function judge(into, form, id, label, fail) {
   }
   judged.set(id, kept);
   for (const made of into.querySelectorAll("button")) made.setAttribute("aria-pressed", String(made.className === kept));
-  toast(t(kept ? "Kept" : "Taken back"));
+  toast(t(kept ? "Saved" : "Removed"));
 }

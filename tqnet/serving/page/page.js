@@ -72,7 +72,7 @@ function showProblem(error) {
   $("status").textContent = "";
   const busy = error.status === 429;
   $("why").textContent = busy
-    ? t("Many are searching just now. Try again in {seconds} seconds.", { seconds: error.retryAfter || 2 })
+    ? t("The server is busy. Try again in {seconds} seconds.", { seconds: error.retryAfter || 2 })
     : error instanceof Problem ? sentence(t(error.message)) : t("Something went wrong in this page.");
   $("again").hidden = !(busy || error.status === 0 || error.status >= 500);
   $("problem").hidden = false;
@@ -107,7 +107,7 @@ function show() {
   $("repeats").replaceChildren(...answer.duplicates.map(repeat));
   $("repeated").hidden = !answer.duplicates.length;
   const onlyVariants = answer.duplicates.every(({ relation }) => relation === "variant");
-  $("repeated-title").textContent = t(onlyVariants ? "You have this with other numbers" : "You have this already");
+  $("repeated-title").textContent = t(onlyVariants ? "You have this with other numbers" : "You already have this");
   appendResults(results, 0);
 }
 
@@ -119,7 +119,7 @@ function appendResults(added, offset) {
   const timed = found.count === 1 ? "{count} question in {time} ms" : "{count} questions in {time} ms";
   $("status").textContent = found.count ? t(milliseconds === null ? "{count} questions" : timed, found) : t("No question matches.");
   if (!found.count) {
-    const hint = t(conditions().length ? "Fewer filters leave more to be found." : "Other words may be found.");
+    const hint = t(conditions().length ? "Fewer filters may find more." : "Other words may find something.");
     $("results").replaceChildren(element("li", "hint", hint));
   }
   $("more").hidden = !answer.more || !added.length || results.length > LARGEST_OFFSET;
@@ -263,7 +263,7 @@ async function solution(article, question) {
         setText(text, html, question.language);
         into.append(element("h3", "", t(title)), text);
       }
-      if (!into.childElementCount) into.append(element("p", "hint", t("The bank has no solution of it.")));
+      if (!into.childElementCount) into.append(element("p", "hint", t("The bank has no solution for it.")));
     } catch (error) {
       showProblem(error);
       return;

@@ -61,7 +61,7 @@ export async function ask(path, options = {}) {
   }
   if (response.status === 401 || response.status === 403) {
     const isToWrite = response.status === 403;
-    await askForKey(t(isToWrite ? "To keep this, it takes the key to write."
+    await askForKey(t(isToWrite ? "Saving this needs the key for writing."
       : key === null ? "It is kept until you close this tab." : "That was not the key."), isToWrite);
     return ask(path, options);
   }

@@ -1,10 +1,10 @@
 """The numbers of a text: digits or words, whole, decimal, fractions, ordinals, money, percent, dates and clock times.
 
 "25" and "twenty-five", "3/4" and "0.75", "1,000" and "1000", "two dozen" and "24", 二十五 and "25" have one value each.
-Digits within a name are no number: x2, 2x, H2O.
+Digits within a name are not numbers: x2, 2x, H2O.
 
-A solver reads where numbers are and of what kind, not which: "买5个，用去(1/4)，剩25%" becomes
-"买[NUM]个，用去([FRACTION])，剩[PERCENT]". A number in words keeps them: "two [NUM]".
+A solver reads where numbers are and their kinds, not their values: "买5个，用去(1/4)，剩25%" becomes
+"买[NUM]个，用去([FRACTION])，剩[PERCENT]". A number in words keeps its words: "two [NUM]".
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = [
 _DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,2}(?:,\d{2})+,\d{3}(?:\.\d+)?|\d*\.\d+|\d+)"
 #: "$ 1 , 036.70" in a tokenized text.
 _TAKEN_APART = r"(?:(?<=[$£€₹]\s)\d{1,3}(?:\s,\s\d{3})+(?:\.\d+)?)"
-#: Units that follow a number without a space; one letter only where no calculation follows.
+#: Units directly after a number; one-letter units only where no calculation follows.
 _GLUED = (
     r"(?:[kcmd]?m\^?[23²³]|[kcmd]m|[km]g|lbs?|oz|ft|yds?|mi|in|ml|mins?|hrs?|secs?|km?ph|mph|k?wh?|[gmk]b|cents?)\b"
     r"|[mgslh](?![\w'’]|\s*[=+*^(×-])"
@@ -58,10 +58,10 @@ _AND_A_PART = re.compile(r"\s+and\s+(?:an?\s+)?", re.IGNORECASE)
 
 
 def find_numbers(text: str) -> list[Number]:
-    """Return the numbers of a text in order, none within another; LaTeX formulas only if they are a mere number."""
+    """Return the non-overlapping numbers of a text in order; LaTeX formulas only if they are just a number."""
     numbers: list[Number] = []
     formulas = formula_character_spans(text)
-    taken = bytearray(len(text))  # 1 where a number stands
+    taken = bytearray(len(text))  # 1 inside a number
     for number in _candidates(text):
         begun = bisect_right(formulas, number.start, key=lambda span: span[0])
         formula = formulas[begun - 1] if begun and number.start < formulas[begun - 1][1] else None
@@ -102,7 +102,7 @@ def _of_digits(match: re.Match[str]) -> Number | None:
 
 
 def _with_sign(text: str, number: Number) -> Number:
-    """Add the percent or currency sign beside a number."""
+    """Add the percent or currency sign next to a number."""
     if number.kind in (Kind.CLOCK, Kind.DATE, Kind.ORDINAL, Kind.MULTIPLE):
         return number
     if percent := _PERCENT.match(text, number.end):
@@ -150,18 +150,18 @@ _NO_QUANTITY = (Kind.ORDINAL, Kind.DATE, Kind.CLOCK)
 
 
 def quantities(text: str) -> list[Number]:
-    """Numbers of a text that an equation may use, in their order: digits, and words that count or measure."""
+    """Return the numbers of a text that an equation may use, in order: digits, and words that count or measure."""
     return [number for number in find_numbers(text) if not (number.spelled and number.kind in _NO_QUANTITY)]
 
 
 def with_number_tokens(text: str) -> str:
-    """``text`` with a token for each of its `quantities`."""
-    parts, behind = [], 0
+    """Return ``text`` with a token for each of its `quantities`."""
+    parts, position = [], 0
     for quantity in quantities(text):
         token = PERCENT if quantity.sign == "%" else FRACTION if quantity.kind is Kind.FRACTION else NUMBER
         if quantity.spelled:
-            parts += [text[behind : quantity.end], f" {token} "]
+            parts += [text[position : quantity.end], f" {token} "]
         else:
-            parts += [text[behind : quantity.start], token]
-        behind = quantity.end + (quantity.after if quantity.sign == "%" and not quantity.spelled else 0)
-    return "".join([*parts, text[behind:]])
+            parts += [text[position : quantity.start], token]
+        position = quantity.end + (quantity.after if quantity.sign == "%" and not quantity.spelled else 0)
+    return "".join([*parts, text[position:]])

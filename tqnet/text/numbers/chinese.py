@@ -1,4 +1,4 @@
-"""Numbers in Chinese characters: 二十五, 三分之二, 百分之八, 三点五, 第三, 一半, and a single one that counts, 两只."""
+"""Numbers in Chinese characters: 二十五, 三分之二, 百分之八, 三点五, 第三, 一半, and single ones that count, 两只."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ def _decimal(whole: str, decimals: str) -> Fraction | None:
 
 
 def _cardinal(characters: str) -> int | None:
-    """Read 三百零五 as 305 and 一九九八 as 1998; None for 三三两, which means no number.
+    """Read 三百零五 as 305 and 一九九八 as 1998; None for 三三两, which is not a number.
 
-    NOTE: `cn2an` reads 三三两 as 332 and refuses 百; its checks would still have to be written here.
+    NOTE: `cn2an` reads 三三两 as 332 and rejects 百; the checks would still have to be written here.
     """
     if all(character in _DIGITS for character in characters):
         if len(characters) == 2 or "两" in characters[1:]:  # 三五 (个): some, three to five
@@ -88,7 +88,7 @@ def _cardinal(characters: str) -> int | None:
     for character in characters:
         if character in _DIGITS:
             if digit:
-                return None  # two digits side by side, beside characters of place
+                return None  # adjacent digits in a number with 十, 百 and the like
             digit = _DIGITS[character]
         elif character in _SCALES:
             section += (1 if digit is None else digit) * _SCALES[character]

@@ -11,7 +11,7 @@ from fractions import Fraction
 from tqnet.text.formulas import Span
 from tqnet.text.replacements import MONTHS
 
-#: Most characters of a number; Python refuses to read one of some thousands.
+#: Maximum number of characters of a number; Python refuses to read numbers of several thousand digits.
 LONGEST = 300
 
 
@@ -33,9 +33,9 @@ class Number:
 
     Attributes:
         value: 25 for "25%", 2,000,000 for "$2 million", 15.5 for "3:30 pm".
-        spelled: It is written in words.
-        sign: "%", the sign of a currency ("$", "£", "€", "¥", "¢", or "₹", also for Rs.), or nothing.
-        before, after: How many characters of the sign, with a space, stand before and behind the number.
+        spelled: True for a number in words.
+        sign: "%", the sign of a currency ("$", "£", "€", "¥", "¢", or "₹", also for Rs.), or empty.
+        before, after: Number of characters that the sign, with a space, takes before and after the number.
     """
 
     start: int
@@ -49,16 +49,16 @@ class Number:
 
     @property
     def span(self) -> Span:
-        """The number without its sign."""
+        """Span of the number without its sign."""
         return self.start, self.end
 
     @property
     def outer(self) -> Span:
-        """The number with its sign: "$5", "25 %", "five percent", "five dollars and ten cents"."""
+        """Span of the number with its sign: "$5", "25 %", "five percent", "five dollars and ten cents"."""
         return self.start - self.before, self.end + self.after
 
 
-#: "may" and "march" are words too.
+#: "may" and "march" are also words.
 _WHOLE_MONTHS = "|".join(f"(?-i:{month})" if month in ("March", "May") else month for month in MONTHS)
 _MONTH = rf"(?:{_WHOLE_MONTHS}|(?-i:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b\.?)"
 _YEAR = r"(?:1[5-9]|20)\d\d"
@@ -86,7 +86,7 @@ _CLOCK = re.compile(
 
 
 def find_dates(text: str) -> Iterator[Number]:
-    """Yield the days, months and years of dates, one by one, where they are digits."""
+    """Yield separately the days, months and years of dates that are in digits."""
     for date in _DATE.finditer(text):
         for part in re.finditer(r"\d+", date[0]):
             yield Number(date.start() + part.start(), date.start() + part.end(), Fraction(int(part[0])), Kind.DATE)

@@ -51,7 +51,7 @@ _ORDINAL = (
     rf"|(?:(?:{_WORD}[\s-]+)*(?:hundred|thousand)\s+(?:and\s+)?)?(?:(?:{_any_of(_TENS)})-)?(?:{_any_of(_ORDINALS)}))"
 )
 _DETERMINER = r"(?:the|his|her|its|their|our|your|my|this|that|every|each|[a-z]+['’]s)\s+(?:(?:very|next)\s+)?"
-#: Follows a part of something: "a third of it", "a third as many", "three quarters full".
+#: What follows a part of something: "a third of it", "a third as many", "three quarters full".
 _IS_PART = (
     r"\s+(?:of|as\s+(?:much|many|long|old|large|big|far|fast|tall|heavy|high|wide)"
     r"|full|filled|empty|done|complete|finished)\b"
@@ -91,14 +91,14 @@ _NUMBER_AND = re.compile(rf"(?:\d|\b{_WORD})\s+and\s+$", re.IGNORECASE)
 
 
 def find_spelled(text: str) -> Iterator[Number]:
-    """Yield numbers in words in order; "second" only where it counts, "one" only where it is no pronoun."""
+    """Yield numbers in words in order; "second" only where it counts, "one" only where it is not a pronoun."""
     position = 0
     while match := _SPELLED.search(text, position):
         position = match.end()
         for number in _read(text, match):
             if not _is_pronoun(text, number):
                 yield number
-            position = number.end  # what was no part of it may be a number of its own
+            position = number.end  # the rest of the match may be another number
 
 
 def _read(text: str, match: re.Match[str]) -> Iterator[Number]:
@@ -132,7 +132,7 @@ def _spelled(match: re.Match[str], group: str, value: Fraction, kind: Kind) -> N
 
 
 def _fraction(text: str, match: re.Match[str]) -> Iterator[Number]:
-    """Read "three quarters" as 3/4, or as three where it may be coins; numbers before the numerator stay apart."""
+    """Read "three quarters" as 3/4, or as three where it may be coins; numbers before the numerator stay separate."""
     *before, over = _cardinals(text, *match.span("over"))
     under, word = _denominator(match["under"]), match["under"].casefold()
     if before and 20 <= over.value < 100 and under < 10 and _HYPHEN.match(text, over.end):  # twenty-five thirty-sixths
@@ -190,11 +190,11 @@ def _cardinals(text: str, start: int, end: int) -> list[Number]:
         if last is not None:
             numbers.append(Number(start, place, Fraction(total + current), Kind.WHOLE, True))
 
-    of_several = _OF_BEFORE.search(text, max(0, start - 12), start) is not None
+    follows_of = _OF_BEFORE.search(text, max(0, start - 12), start) is not None
     while match := _NEXT_WORD.match(text, place, end):
         word, joint = match["word"].casefold(), match["joint"]
         value = _VALUES[word]
-        if (of_several and "," in joint) or not _goes_on(last, word, joint, current, smallest):
+        if (follows_of and "," in joint) or not _goes_on(last, word, joint, current, smallest):
             close()
             start, total, current, smallest, last = match.start("word"), 0, 0, 10**15, None
         if word not in SCALES:
