@@ -1,4 +1,4 @@
-"""Differences that a paper reports between two methods, beside those measured here."""
+"""Differences that a paper reports between two methods, next to those measured here."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Reason:
 
     def __post_init__(self) -> None:
         if self.cause not in CAUSES:
-            raise ValueError(f"{self.table}: {self.cause!r} is none of {', '.join(CAUSES)}")
+            raise ValueError(f"{self.table}: {self.cause!r} is not one of {', '.join(CAUSES)}")
 
     def explains(self, claim: Claim) -> bool:
         names = ("table", "row", "over", "pairs")

@@ -82,7 +82,7 @@ class RowResult:
 
     Attributes:
         finished: One per seed.
-        errors: Of the seeds that failed, without repeats.
+        errors: Errors of the seeds that failed, without repeats.
     """
 
     row: Row

@@ -27,7 +27,7 @@ class QueryScores:
     Attributes:
         queries: Positions in the measured bank, near-duplicates of training questions left out.
         groups: Cluster of each query, the unit of the bootstrap.
-        precision: Of each query, 0 to 1.
+        precision: P@5 of each query, 0 to 1.
     """
 
     queries: list[int]
@@ -58,7 +58,7 @@ class ProbeTerms:
     """Micro F1 of one level as a ratio of sums over the test questions (`tqnet.evaluation.metrics.f1_terms`).
 
     Attributes:
-        level: Of the hierarchy, 1 is the coarsest.
+        level: Level of the hierarchy, 1 is the coarsest.
     """
 
     level: int
@@ -152,9 +152,9 @@ class SolvedTerms:
         problems: Positions in the bank.
         answers, equations, commutative: As in `tqnet.solver.evaluation.SolverScores`.
         doubles: 1 for a near-duplicate of a training problem.
-        languages: Of each problem; empty where there is only one.
+        languages: Language of each problem; empty where there is only one.
         index: Calinski-Harabasz index of the representations by prototype; None where it is undefined.
-        groups: Unit of the bootstrap.
+        groups: Groups of problems, the unit of the bootstrap.
     """
 
     problems: list[int]

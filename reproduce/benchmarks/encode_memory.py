@@ -34,7 +34,7 @@ def main() -> None:
     parser = make_parser(__doc__)
     parser.add_argument("--bank", required=True)
     parser.add_argument("--questions", type=int, nargs="+", default=[4096, 16384], metavar="N")
-    parser.add_argument("--visual", help="a visual stream, such as lite0; by default text alone is read")
+    parser.add_argument("--visual", help="a visual stream, such as lite0; by default only text is read")
     args = parser.parse_args()
     if max(args.questions) > (most := len(QuestionBank.load(args.bank))):
         parser.error(f"--questions: the bank has {most:,}")

@@ -146,7 +146,7 @@ def test_queries_that_the_start_model_has_not_seen(train: Callable[..., Any], mo
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"unseen": True, "data": DataConfig(bank="b", pairs="p")}, "unseen: queries are made of split 'valid'"),
+        ({"unseen": True, "data": DataConfig(bank="b", pairs="p")}, "unseen: uses queries of split 'valid'"),
         ({"folds": 1}, "folds: 1"),
         ({"coefficients": [1.0, 1.0]}, "coefficients"),
         ({"coefficients": [1.0, 0.0, 1.0]}, "coefficients"),

@@ -257,8 +257,8 @@ class KnowledgeDistance:
         self.depth = hierarchy.depth
         numbers: dict[tuple[int, ...], int] = {(): 0}
         self.set_of = np.array([numbers.setdefault(concepts, len(numbers)) for concepts in hierarchy.questions], int)
-        of_sets = ([hierarchy.concepts[concept] for concept in concepts] for concepts in numbers)
-        self._above = [sorted(prefixes(paths), key=len) for paths in of_sets]
+        path_sets = ([hierarchy.concepts[concept] for concept in concepts] for concepts in numbers)
+        self._above = [sorted(prefixes(paths), key=len) for paths in path_sets]
         under: dict[KnowledgePath, list[int]] = defaultdict(list)
         for number, concepts in enumerate(self._above):
             for concept in concepts:
