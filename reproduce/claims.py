@@ -29,7 +29,7 @@ class Claim:
     Attributes:
         page, table, pairs: Where it is measured; ``pairs`` is the file of labelled paraphrases, or empty.
         paper, measured: How much ``row`` is above ``over``.
-        interval: Of ``measured``, 95 %.
+        interval: 95 % interval of ``measured``.
         cause, because: One of :data:`CAUSES` and its grounds, for a difference that is not as in the paper.
     """
 

@@ -204,8 +204,8 @@ class RowScores:
         similar: ``overall``, and pair structures by name (TQ-Net, Table 6); those without a query are left out.
         probe: One entry for each level of the hierarchy that can be probed.
         fold: Number of the test fold, from 1; None with the bank's own splits.
-        paraphrases: By file, in suites of labelled paraphrases, which measure nothing else.
-        solved: In suites of solvers, which measure nothing else.
+        paraphrases: Scores by file, in suites of labelled paraphrases, which measure nothing else.
+        solved: Solved problems, in suites of solvers, which measure nothing else.
     """
 
     similar: dict[str, QueryScores]

@@ -162,7 +162,7 @@ class Cost:
         peak_memory_mib: Peak memory of the process, or of the accelerator where there is one.
         parameters: Number of parameters of the trained model.
         machine: Description of the machine.
-        wall_seconds: From the start of the process to its end, interruptions included.
+        wall_seconds: Seconds from the start of the process to its end, interruptions included.
         valid_precision: The best P@5 on ``valid`` after a step; None if the recipe does not measure it.
         valid_separation: Likewise the separation of valid and invalid paraphrases (ParaQD).
         pseudo_labels: Number of training pairs that the start encoder labelled ``positive`` and ``negative`` (ParaQD,

@@ -20,7 +20,7 @@ from tqnet.training.logging import peak_memory
 
 
 def measure(bank: str, questions: int, visual: str | None) -> dict[str, float]:
-    """MiB at most in use before and after ``questions`` of ``bank`` were encoded."""
+    """Return the peak memory in MiB before and after encoding ``questions`` of ``bank``."""
     quiet()
     chosen = QuestionBank.load(bank).select(range(questions))
     fusion = "coordinated" if visual else "none"

@@ -1,4 +1,4 @@
-"""What an accelerator makes of the recipes: correctness, waits, use of its arithmetic, speed, and a long training.
+"""How the recipes fare on an accelerator: correctness, waits, use of its arithmetic, speed, and a long training.
 
     python -m reproduce.benchmarks.gpu --bank BANK --out runs/gpu --minutes 12
 

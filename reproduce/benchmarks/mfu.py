@@ -60,7 +60,7 @@ def utilisation(recipe: ModuleType, config: RecipeConfig, peak: float | None = N
 
 
 def _per_step(recipe: ModuleType, config: RecipeConfig, name: str, meter: Callable[[], float]) -> float:
-    """What a meter moves by from one step's end to the next, on average; the first step warms up."""
+    """Return the average change of a meter from one step's end to the next; the first step warms up."""
     read: list[float] = []
     handle = register_optimizer_step_post_hook(lambda *_: read.append(meter()))
     try:

@@ -1,9 +1,9 @@
-"""What ParaQD's rule operators cost: parsing a question, what the extractors see in it, operators, and triplets.
+"""What ParaQD's rule operators cost: parsing a question, extraction, operators and triplets.
 
     python -m reproduce.benchmarks.paraphrase --bank BANK
 
-All on one core. Parsing and extracting come once for a question, so they are clocked apart; of TopicRank, which offers
-the phrases that f5 has an encoder choose from, so is the time.
+All on one core. Parsing and extraction run once per question, so they are clocked separately; so is TopicRank, which
+offers the phrases that the encoder of f5 chooses from.
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ def build(like: Index, count: int, folder: Path) -> dict[str, float]:
 
 
 def whole(index: Index) -> pa.Table:
-    """All its records."""
+    """Return all records of an index."""
     return pa.concat_tables(index.engine.scan()).combine_chunks()
 
 
@@ -204,7 +204,7 @@ def _question(row: dict[str, Any]) -> Question:
 
 
 def _nearest_of_all(engine: LanceEngine, query_vectors: np.ndarray, kept: int) -> list[set[str]]:
-    """The nearest of all, a chunk at a time."""
+    """Return the exact nearest neighbours, a chunk at a time."""
     scores = np.full((len(query_vectors), _K), -2.0)
     ids = np.full((len(query_vectors), _K), "", dtype=object)
     for table in engine.scan(["id", "vector", "difficulty"]):

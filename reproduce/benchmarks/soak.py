@@ -77,7 +77,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Reply:
-    """What a request was answered, and when."""
+    """The answer to a request, and its times."""
 
     request: Request
     status: int

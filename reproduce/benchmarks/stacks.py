@@ -19,7 +19,7 @@ from tqnet.text.equations import OPERATORS, Prefix, ends
 
 
 class Text(NamedTuple):
-    """One problem as a decoder is given it: states of its tokens [t, h], and where its numbers stand among them [q]."""
+    """A decoder's input for one problem: states of its tokens [t, h], and positions of its numbers [q]."""
 
     hidden: Tensor
     number_at: Tensor
@@ -106,7 +106,7 @@ class _Hypothesis:
         return sum(left is None for *_, left in self.stack)
 
     def take(self, decoder: StackDecoder, token: int, score: float, context: Tensor, source: _Read) -> _Hypothesis:
-        """Itself with one token more."""
+        """Return the hypothesis extended by one token."""
         assert self.goal is not None
         stack, embedding = list(self.stack), source.candidates[token]
         goal: Tensor | None = None

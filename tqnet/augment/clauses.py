@@ -101,7 +101,7 @@ _ALIKE = 0.35
 
 
 class Kind(Enum):
-    """What a clause is to its question."""
+    """Role of a clause in its question."""
 
     CONDITION = auto()
     DEMAND = auto()
@@ -283,7 +283,7 @@ def _joined(text: str, sentence: Clause) -> Iterator[Clause]:
         kind = _kind(text, start, cut)
         start, phrase = start if phrase is None else phrase, None
         if kind is None and mark.strip() in _AND:
-            phrase = start  # "the sum of a and b": it goes on
+            phrase = start  # "the sum of a and b": it continues
             continue
         is_subordinate = _JOINT.fullmatch(mark) and mark.strip() not in _AND
         clause = Clause(start, cut, kind, separator=_separator("" if is_subordinate else mark, comma))

@@ -87,7 +87,7 @@ class SimilarResult:
         overall: Searched in the whole bank.
         labelled: The same queries, searched among questions that are labelled; ``overall`` counts the others as
             mistakes, this skips them (condensed lists, Sakai 2007). ``None`` where all are labelled.
-        structures: By whether query and corpus have figures.
+        structures: Scores by whether query and corpus have figures.
     """
 
     k: int

@@ -91,7 +91,7 @@ class Tasks:
             if self.judged is None:
                 raise ValueError(f"{where} has no pairs of questions of two ranks (similar, and KH-distances)")
             within = f"{len(self._pairs.first):,} of the {len(self.judged):,} pairs lie within {where}"
-            raise ValueError(f"{within}, and not two of them were judged differently")
+            raise ValueError(f"{within}, and no two of them were judged differently")
 
     def check_similar(self) -> None:
         """Raise a ValueError unless some query has k similar questions."""
@@ -115,7 +115,7 @@ class Tasks:
         if not self.hierarchy.depth:
             raise ValueError("no question of the bank has a knowledge point")
         if not fittable_levels(self.hierarchy, probe_splits(self.bank, seed=self.seed)):
-            raise ValueError("at no level of knowledge are there two concepts in train and a question in test")
+            raise ValueError("no level of knowledge has two concepts in train and a question in test")
 
     @property
     def has_ranks(self) -> bool:

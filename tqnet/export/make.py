@@ -198,7 +198,7 @@ def write(
 
     Args:
         source: Folder of the model's weights.
-        questions: To calibrate int8 on.
+        questions: Questions to calibrate int8 on.
 
     Raises:
         ExportError: The format does not support this precision.

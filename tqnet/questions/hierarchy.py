@@ -181,7 +181,7 @@ def class_name(concept: KnowledgePath) -> str:
 def hierarchy_faults(bank: QuestionBank, unique_names: bool = False) -> list[Fault]:
     """Return the faults of the paths of ``bank``; there are none unless names are unique.
 
-    Names are unique if ``knowledge.jsonl`` lies beside the bank: then its own faults (two parents, a cycle,
+    Names are unique if ``knowledge.jsonl`` lies next to the bank: then its own faults (two parents, a cycle,
     an unknown parent) and the paths that contradict it are returned. Without the file, ``unique_names``
     takes the paths themselves for the declaration: a name under two parents or a cycle is a fault. (A path
     may then start anywhere: nothing says that its first concept is a root.)

@@ -50,17 +50,17 @@ class Traits:
     """The parts of one question.
 
     Attributes:
-        text: As `one_form` returns it.
-        numbers: With their signs; without dates, points and exponents.
-        formulas: In one form (`tqnet.text.normal`).
+        text: The text as `one_form` returns it.
+        numbers: Numbers with their signs; without dates, points and exponents.
+        formulas: Formulas in one form (`tqnet.text.normal`).
         shapes: Formulas with every number 0 and every name by its place: $x+2y$ and $a+3b$ have one shape.
         degrees: Exponents and roots.
         signs: Functions and relations of the formulas.
-        words: Of prose and formulas (`tqnet.text.sentences`), without numbers.
+        words: Words of prose and formulas (`tqnet.text.sentences`), without numbers.
         targets: Phrases of `tqnet.text.replacements.OTHERS`: what is asked and stated.
         runs: Shingles of three tokens, formulas in one form, numbers folded.
-        options: In one form.
-        figures: Their paths.
+        options: Options in one form.
+        figures: Paths of the figures.
     """
 
     text: str

@@ -39,7 +39,7 @@ class Solution:
 
     Attributes:
         numbers: Values of the text's numbers, n1 first.
-        equation: In prefix order; empty if the text has no number.
+        equation: The equation in prefix order; empty if the text has no number.
         value: The equation's value, if any.
         probability: The solver's probability of the value: the sum over all equations of the beam that have it.
         fault: Reason why there is no value.

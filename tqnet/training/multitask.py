@@ -160,7 +160,7 @@ class MultiTaskModel(nn.Module):
         self.model, tasks = model, {*tasks}
         if "order" in tasks and is_causal(model.text):
             kind = model.text.config.model_type
-            raise ConfigError(f"tasks: order reads the first token, and that of a {kind}, a decoder, sees no other")
+            raise ConfigError(f"tasks: order reads the first token, which sees no other one in a {kind}, a decoder")
         width = model.config.hidden_size
         self.words = MaskedTokenHead(width, model.get_input_embeddings()) if "words" in tasks else None
         #: ALBERT's sentence-order head, on the first token's state.
