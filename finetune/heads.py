@@ -67,8 +67,8 @@ def main(config: HeadsConfig) -> Path:
         open_source(config.model)
     except (SourceError, FileNotFoundError) as error:
         raise ConfigError(f"model: {error}") from error
-    for why in data.left_out:
-        log.info("left out: %s", why)
+    for reason in data.left_out:
+        log.info("left out: %s", reason)
     if data.drawn:
         log.info("the bank has no split 'valid': %d labelled questions of train are held out for it", data.drawn)
         if not config.model.startswith(ENCODER):
@@ -85,8 +85,8 @@ def main(config: HeadsConfig) -> Path:
         counts = ", ".join(str(len(knowledge.tree.concepts(level))) for level in range(1, knowledge.tree.depth + 1))
         log.info("knowledge points, %s: %s concepts by level", kind, counts)
     if difficulty is not None:
-        if why := difficulty.why_no_interval(0.9):
-            log.warning(why)
+        if reason := difficulty.why_no_interval(0.9):
+            log.warning(reason)
         else:
             log.info("difficulty: intervals that hold for 90 %% reach %.3g to either side", difficulty.reach(0.9))
     log.info("heads: %s", out)

@@ -66,7 +66,7 @@ class DataConfig:
     def refuse_share(self) -> None:
         """Raise ConfigError if ``labelled`` is set, for recipes that learn from all questions."""
         if self.labelled < 1:
-            raise ConfigError("data.labelled: this recipe reads no labels and learns from all questions")
+            raise ConfigError("data.labelled: this recipe learns from all questions; leave it at 1")
 
     def load(self) -> QuestionBank:
         """Return the whole bank, all splits, read once.

@@ -325,12 +325,12 @@ def _hash(reads_images: bool, contents: list[_Content]) -> np.ndarray:
     return np.array([[hash64("\n".join(parts)) - 2**63 for parts in stream] for stream in streams], dtype=np.int64)
 
 
-def figure_hashes(bank: QuestionBank, most: int) -> Tensor:
-    """Hash the files of each question's first figures: int64 [n, most]."""
+def figure_hashes(bank: QuestionBank, max_figures: int) -> Tensor:
+    """Hash the files of each question's first figures: int64 [n, max_figures]."""
     figure = cache(_figure_digest)
-    hashes = torch.zeros((len(bank), most), dtype=torch.int64)
+    hashes = torch.zeros((len(bank), max_figures), dtype=torch.int64)
     for row, images in enumerate(bank.column("images")):
-        for place, path in enumerate(images[:most]):
+        for place, path in enumerate(images[:max_figures]):
             hashes[row, place] = hash64(figure(path)) - 2**63
     return hashes
 
