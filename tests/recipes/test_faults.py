@@ -113,7 +113,11 @@ def test_errors_of_a_recipe_name_its_settings(
             ["data.show=text", *(f"weights.{task}=0" for task in TASKS if task != "figures")],
             r"^weights: .*no question takes part",
         ),
-        ("pretrain.quesnet", ["model.architecture=tqnet"], r"^model\.architecture: tqnet, where .* a quesnet$"),
+        (
+            "pretrain.quesnet",
+            ["model.architecture=tqnet"],
+            r"^model\.architecture: this recipe trains a quesnet, not a tqnet$",
+        ),
         ("finetune.similar", ["data.pairs=pairs.txt"], r"^pairs\.txt"),
         ("finetune.similar", ["block=2", "block_level=9"], r"^level: .*9$"),
         ("finetune.pairs", ["data.pairs=pairs.txt"], r"^pairs\.txt: pairs are read from"),
