@@ -14,7 +14,7 @@ from tqnet.config import REQUIRED, ConfigError, Count, Precision, Seed, parse_co
 from tqnet.evaluation.sources import ENCODER, Encoding, SourceError, open_source, source_vectors
 from tqnet.libraries import precision, quiet
 from tqnet.prediction.heads import (
-    BESIDE,
+    HEADS_FOLDER,
     HeadData,
     Heads,
     check_replaceable,
@@ -48,13 +48,13 @@ class HeadsConfig:
 
     def __post_init__(self) -> None:
         if self.out is None and self.model.startswith(ENCODER):
-            raise ConfigError(f"out: {self.model} has no folder that heads could lie in; name one")
+            raise ConfigError(f"out: {self.model} has no folder for heads; set one")
 
 
 def main(config: HeadsConfig) -> Path:
     quiet()
     logging.basicConfig(format="%(message)s", level=logging.INFO)
-    out = Path(config.out or Path(config.model) / BESIDE)
+    out = Path(config.out or Path(config.model) / HEADS_FOLDER)
     try:
         check_replaceable(out)
     except FileExistsError as error:
@@ -67,26 +67,26 @@ def main(config: HeadsConfig) -> Path:
         open_source(config.model)
     except (SourceError, FileNotFoundError) as error:
         raise ConfigError(f"model: {error}") from error
-    for why in data.left_out:
-        log.info("left out: %s", why)
+    for reason in data.left_out:
+        log.info("left out: %s", reason)
     if data.drawn:
         log.info("the bank has no split 'valid': %d labelled questions of train are held out for it", data.drawn)
         if not config.model.startswith(ENCODER):
             log.warning(
-                "they are held out of the heads alone: a model that was trained on them makes the heads too sure, and "
-                "intervals of difficulty too narrow; a split 'valid' that neither has seen does not"
+                "they are held out from the heads only: if the model was trained on them, the heads are overconfident "
+                "and intervals of difficulty too narrow; set a split 'valid' that neither has seen"
             )
     encoding = Encoding(config.batch_size, precision=precision(config.precision))
     vectors = source_vectors(config.model, bank, encoding, Path(config.vectors) if config.vectors else None)
     knowledge, difficulty = fit_heads(data, vectors, show_progress=True)
     Heads(model_of_heads(config.model, out), fingerprint, knowledge, difficulty, data.facts()).save(out)
     if knowledge is not None:
-        kind = "several a question" if knowledge.tree.multi_label else "one a question"
+        kind = "several per question" if knowledge.tree.multi_label else "one per question"
         counts = ", ".join(str(len(knowledge.tree.concepts(level))) for level in range(1, knowledge.tree.depth + 1))
         log.info("knowledge points, %s: %s concepts by level", kind, counts)
     if difficulty is not None:
-        if why := difficulty.why_no_interval(0.9):
-            log.warning(why)
+        if reason := difficulty.why_no_interval(0.9):
+            log.warning(reason)
         else:
             log.info("difficulty: intervals that hold for 90 %% reach %.3g to either side", difficulty.reach(0.9))
     log.info("heads: %s", out)

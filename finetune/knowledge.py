@@ -46,7 +46,7 @@ class KnowledgeConfig(RecipeConfig):
 
     def __post_init__(self) -> None:
         if len(set(self.levels)) < len(self.levels):
-            raise ConfigError(f"levels: {self.levels} names one twice")
+            raise ConfigError(f"levels: {self.levels} names a level twice")
 
 
 class KnowledgeClassifier(nn.Module):

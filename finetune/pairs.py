@@ -64,7 +64,7 @@ def labelled_pairs(data: DataConfig) -> dict[str, list[LabelledPair]]:
     if not by_split["train"]:
         raise ConfigError(f"data.pairs: no pair of {data.pairs} has both ends in split 'train'")
     if left := len(pairs) - sum(map(len, by_split.values())):
-        log.info("%d of %d labelled pairs are left out: their ends are of two splits, or of test", left, len(pairs))
+        log.info("%d of %d labelled pairs are left out: their ends are in two splits, or in test", left, len(pairs))
     return by_split
 
 
@@ -74,7 +74,7 @@ def validation(
     """Build the score on labelled or else made pairs of ``valid``; None, with a log line, if it is empty."""
     valid = config.data.load().split("valid")
     if not labelled and not len(valid):
-        log.info("no question is of split 'valid': the last state is kept, not the best")
+        log.info("no question has split 'valid': the last state is kept, not the best")
         return None
     if config.data.pairs and not labelled:
         log.info("no labelled pair has both ends in split 'valid': made pairs choose the best state")
@@ -89,7 +89,7 @@ def known_vectors(
 ) -> tuple[torch.Tensor | None, torch.Tensor | None]:
     """Encode first and second questions to [n, h] each; None if their vectors change from epoch to epoch.
 
-    Those of a trained encoder change, and the second questions of made pairs are new in each epoch.
+    A trained encoder's vectors change, and the second questions of made pairs are new in each epoch.
     """
     if not config.frozen:
         return None, None

@@ -75,9 +75,9 @@ class RankerConfig(RecipeConfig):
     """Folder of the index that the ranker is for: retrieval searches its vectors. null computes them with the start
     model."""
     max_length: Count = 256
-    """Most tokens of a pair; longer pairs are cut."""
+    """Maximum number of tokens of a pair; longer pairs are cut."""
     queries: Count = 1500
-    """Most questions to make pairs of; each has a similar question. data.pairs replaces these pairs."""
+    """Maximum number of questions to make pairs of; each has a similar question. data.pairs replaces these pairs."""
     retrieved: Count = 16
     """Candidates per query from the top of retrieval, like those the ranker will see."""
     similar: CountOrZero = 0
@@ -101,7 +101,7 @@ class RankerConfig(RecipeConfig):
     coefficients: list[Positive] = field(default_factory=lambda: [1.0, 1.0, 1.0])
     """Fixed coefficients of T1, T2 and T3, scaled to sum to 1 over the tasks that a pair has."""
     entropy_floor: Share = 0.8
-    """Least entropy of learnt coefficients, as a share of the entropy of equal ones."""
+    """Minimum entropy of learnt coefficients, as a share of the entropy of equal ones."""
     folds: CountOrZero = 3
     """Folds of confident learning, by query: a model trained on the other folds judges each one, pairs with doubtful
     labels are left out, and a final model trains on the rest. 0 trains on all pairs."""
@@ -110,9 +110,9 @@ class RankerConfig(RecipeConfig):
         if self.folds == 1:
             raise ConfigError("folds: 1 leaves nothing to train on; 0 trusts all labels")
         if self.unseen and (self.data.pairs or self.data.held_out):
-            raise ConfigError("unseen: queries are made of split 'valid', without data.pairs and data.held_out")
+            raise ConfigError("unseen: uses queries of split 'valid', without data.pairs and data.held_out")
         if len(self.coefficients) != len(TASKS):
-            raise ConfigError(f"coefficients: {self.coefficients} are not {len(TASKS)} numbers")
+            raise ConfigError(f"coefficients: expected {len(TASKS)} numbers, not {self.coefficients}")
 
     @property
     def counts(self) -> dict[str, int]:
@@ -149,12 +149,12 @@ def training_pairs(
         ConfigError: The folder has the pairs of another run, or of this one without ``run.resume``.
     """
     kept, identity = (Path(config.run.out) / name for name in ("pairs.jsonl", "pairs.identity.json"))
-    there = identity.is_file()
+    has_pairs = identity.is_file()
     accelerator.wait_for_everyone()  # before the main process writes it
-    if there and not config.run.resume:
-        raise ConfigError(f"run.out: {kept} is of an earlier run; run.resume=true goes on with it")
+    if has_pairs and not config.run.resume:
+        raise ConfigError(f"run.out: {kept} belongs to an earlier run; run.resume=true continues it")
     provenance = Provenance(config, bank)
-    if there:
+    if has_pairs:
         provenance.check(json.loads(identity.read_text(encoding="utf-8")), str(kept))
     elif accelerator.is_main_process:
         kept.parent.mkdir(parents=True, exist_ok=True)
@@ -165,7 +165,7 @@ def training_pairs(
     try:
         pairs = ExercisePairs.load(kept, bank)
     except KeyError:
-        raise ConfigError(f"run.out: {kept} is of an earlier version; choose another folder") from None
+        raise ConfigError(f"run.out: {kept} was written by an earlier version; choose another folder") from None
     log.info("%d pairs, %d of them similar", len(pairs), pairs.similar.sum())
     return pairs
 
@@ -185,7 +185,7 @@ def new_pairs(config: RankerConfig, bank: QuestionBank, similarity: Similarity, 
         queries = drawn_queries(candidates, config.queries, config.run.seed)
         pairs = made_pairs(bank, similarity, sources, queries, config.counts, config.run.seed)
     if not pairs.similar.any() or pairs.similar.all():
-        raise ConfigError("data.bank: no pairs of both kinds, similar and not; they come from group or data.pairs")
+        raise ConfigError("data.bank: needs both similar and dissimilar pairs; they come from group or data.pairs")
     return pairs.with_noise(config.label_noise, config.run.seed)
 
 
@@ -212,14 +212,14 @@ def sources_of_banks(config: RankerConfig, training: QuestionBank) -> SourcesOfB
         training: Questions from which a new model learns its vocabulary.
     """
 
-    def of_index(bank: QuestionBank) -> np.ndarray:
+    def index_vectors(bank: QuestionBank) -> np.ndarray:
         return vectors_of_index(Path(str(config.index)), bank)
 
-    def of_model(bank: QuestionBank) -> np.ndarray:
+    def model_vectors(bank: QuestionBank) -> np.ndarray:
         chosen = precision(config.run.precision)
         return start_model(config, training).encode(bank, precision=chosen, show_progress=True)
 
-    return SourcesOfBanks(of_index if config.index else of_model)
+    return SourcesOfBanks(index_vectors if config.index else model_vectors)
 
 
 def start_model(config: RankerConfig, bank: QuestionBank) -> QuestionEncoder:
@@ -271,9 +271,7 @@ def queries_of_valid(config: RankerConfig, bank: QuestionBank, similarity: Simil
         return queries[:0], queries
     groups = np.random.default_rng(config.run.seed).permutation(np.unique(similarity.groups[queries]))
     if len(groups) < 2:
-        raise ConfigError(
-            "unseen: split 'valid' has no two groups of similar questions, to learn from and to choose by"
-        )
+        raise ConfigError("unseen: split 'valid' needs two groups of similar questions, to learn from and to choose by")
     chooses = np.isin(similarity.groups[queries], groups[len(groups) // 2 :])
     return queries[~chooses], queries[chooses]
 

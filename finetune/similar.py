@@ -94,14 +94,14 @@ class SimilarConfig(RecipeConfig):
     """Encode every question once and train a linear map of the vectors and the questions' terms alone: minutes instead
     of an hour (configs/small/frozen.yaml)."""
     terms_weight: Share = 0.7
-    """Weight of the terms beside the vector in frozen; 0 reads the vector alone."""
+    """Weight of the terms relative to the vector with frozen; 0 reads the vector alone."""
 
     def __post_init__(self) -> None:
         if self.matryoshka and (self.objective == "pair" or self.dimension):
-            raise ConfigError("matryoshka: cuts the vector itself; objective=scl and dimension=0 contrast it")
+            raise ConfigError("matryoshka: needs objective=scl and dimension=0, which contrast the vector itself")
         augmented = self.augment != AugmentConfig(**UNCHANGED)
         if self.frozen and (augmented or self.chunk or self.dimension or self.optim.text_layers or self.model.lora):
-            raise ConfigError("frozen: without chunk, dimension, augment, optim.text_layers and model.lora")
+            raise ConfigError("frozen: cannot be set with chunk, dimension, augment, optim.text_layers or model.lora")
 
 
 class SimilarityModel(nn.Module):
@@ -131,7 +131,7 @@ class SimilarityModel(nn.Module):
 def with_copies(similar: np.ndarray, hashes: Tensor) -> np.ndarray:
     """Return bool [b, b], True for copies, by ``hashes`` [b] of their contents, of a question or of one similar to it.
 
-    Such questions, of other groups or none, are no negatives.
+    Such questions, of other groups or none, are not negatives.
     """
     copies = same(hashes).numpy().astype(np.float32)
     near = copies + similar @ copies

@@ -50,10 +50,10 @@ class SolverConfig(RecipeConfig):
     alpha: NonNegative = 0.0
     """Weight of the contrastive loss (Eq. 4), 5 in the paper; 0 trains on equations alone."""
     equation_loss: Literal["sum", "mean"] = "sum"
-    """Loss of an equation: the sum over its tokens, as in Eq. 3, or their mean, as in the authors' code, beside
-    which the contrast weighs more."""
+    """Loss of an equation: the sum over its tokens, as in Eq. 3, or their mean, as in the authors' code, which
+    gives the contrast more weight."""
     commutative: bool = False
-    """Learn one form of each equation, whatever the order of what it adds or multiplies."""
+    """Learn one form of each equation, whatever the order of its summands and factors."""
     ramp: Share = 0.1
     """Share of the steps in which alpha rises from 0, since a random decoder has no patterns yet."""
     margin: Annotated[float, Field(ge=0, le=2)] = 0.2
@@ -71,9 +71,9 @@ class SolverConfig(RecipeConfig):
     decoder_dropout: ShareBelowOne = 0.5
     """Dropout of a new decoder."""
     min_count: Count = 5
-    """Numbers that are in this many equations but not in their texts become constants."""
+    """Numbers in at least this many equations, but not in their texts, become constants."""
     most_tokens: Annotated[int, Field(ge=3)] = MOST_TOKENS
-    """Most tokens of an equation; longer ones are left out."""
+    """Maximum number of tokens of an equation; longer ones are left out."""
     beams: Count = BEAMS
     """Beam width on valid."""
     choose: bool = True
@@ -92,16 +92,16 @@ def triples_of(config: SolverConfig, views_bank: QuestionBank, equations: list[t
     """Build the sampler of triples; None without ``alpha``.
 
     Raises:
-        ConfigError: No problem has a triple, or ``multilingual`` finds one language.
+        ConfigError: No problem has a triple, or ``multilingual`` finds only one language.
     """
     if not config.alpha:
         return None
     languages = list(views_bank.column("language")) if config.multilingual else None
     if languages is not None and len(set(languages)) < 2:
-        raise ConfigError(f"multilingual: {views_bank.name} has one language: {languages[0]}")
+        raise ConfigError(f"multilingual: {views_bank.name} has only one language: {languages[0]}")
     triples = Triples(equations, languages, config.positives, config.negatives)
     if not triples.problems:
-        raise ConfigError("alpha: no problem has another one of its pattern and one of another; alpha=0 needs none")
+        raise ConfigError("alpha: no problem has both a positive and a negative; alpha=0 needs none")
     log.info("%d of %d problems have a triple", len(triples.problems), len(equations))
     return triples
 

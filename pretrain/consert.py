@@ -50,9 +50,9 @@ def main(config: ConSERTConfig) -> Path:
     bank = session.training_questions(config.data, pretraining=True)
     model = session.build(config, bank)
     if not isinstance(model, TQNetModel):
-        raise ConfigError("model.architecture: a quesnet has no text encoder whose embeddings could be augmented")
+        raise ConfigError("model.architecture: a quesnet has no text encoder with embeddings to augment")
     if model.config.fusion == "joint":  # its figures have no positions to shuffle
-        raise ConfigError("model.fusion: joint, where words alone are augmented")
+        raise ConfigError("model.fusion: joint is not supported, since only words are augmented")
     EmbeddingAugmentation(model, config.augmentations, config.rate)
 
     encoder = ContrastiveEncoder(model, ("fused",))  # no projection

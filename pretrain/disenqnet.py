@@ -131,14 +131,16 @@ def main(config: DisenQNetConfig) -> Path:
     accelerator = session.start(config.run)
     bank = session.training_questions(config.data, pretraining=True)
     if config.run.batch_size < 2 * accelerator.num_processes:
-        raise ConfigError(f"run.batch_size: {config.run.batch_size} leaves a question no other one to be told from")
+        raise ConfigError(
+            f"run.batch_size: {config.run.batch_size} is too small: every process needs two questions to compare"
+        )
     hierarchy = KnowledgeHierarchy(training_knowledge(bank))
     if not hierarchy.depth:
         raise ConfigError(f"data.bank: no training question of {config.data.bank} has a knowledge point")
     labels = ConceptLabels(hierarchy, hierarchy.depth if config.level is None else config.level)
     model = session.build(config, bank)
     if model.config.hidden_size % 2:
-        raise ConfigError(f"model: a vector of width {model.config.hidden_size} has no halves")
+        raise ConfigError(f"model: a vector of odd width {model.config.hidden_size} cannot be halved")
 
     encoder = DisentangledEncoder(model, labels)
     critic = Critic(model.config.hidden_size, config.critic_lr)

@@ -63,7 +63,7 @@ def main(config: MLMConfig) -> Path:
     bank = session.training_questions(config.data, pretraining=True)
     model = session.build(config, bank)
     if not isinstance(model, TQNetModel):
-        raise ConfigError(f"model: a {model.config.model_type} has no text encoder that words could be masked for")
+        raise ConfigError(f"model: a {model.config.model_type} has no text encoder to train on masked words")
 
     mask = MaskTokens(model.processor, config.mask, config.run.seed)
     loop = TrainingLoop(

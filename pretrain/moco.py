@@ -57,7 +57,7 @@ class MoCoConfig(RecipeConfig):
 
     def __post_init__(self) -> None:
         if self.mode == "seq" and self.augment.modality_dropout:
-            raise ConfigError("augment.modality_dropout: mode=seq contrasts text and figures apart and needs both")
+            raise ConfigError("augment.modality_dropout: mode=seq contrasts text and figures separately and needs both")
 
 
 def main(config: MoCoConfig) -> Path:
@@ -69,7 +69,7 @@ def main(config: MoCoConfig) -> Path:
     streams: Sequence[str] = STREAMS[config.mode] if model.config.reads_images else ("text",)
     if "visual" in streams:
         if model.config.fusion == "joint":  # its text embedding has seen the figures
-            raise ConfigError(f"mode: {config.mode} contrasts text and figures apart, which model.fusion=joint joins")
+            raise ConfigError(f"mode: {config.mode} contrasts text and figures, which model.fusion=joint joins")
         size = queue_size(size, sum(map(bool, bank.column("images"))), "training questions with a figure")
     if "fused" not in streams:
         model.freeze_vector()  # a later stage trains it

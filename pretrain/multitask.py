@@ -4,7 +4,7 @@
 
 Seven tasks share the encoder: masked words; the order of two segments of the text; finding the solution among those of
 other questions; type, difficulty and knowledge concepts; finding the figures among those of other questions. A question
-takes part in the tasks that it has the field for. ``finetune/similar.py`` (Eq. 4) follows, as after any stage.
+takes part in the tasks whose fields it has. ``finetune/similar.py`` (Eq. 4) follows, as after any stage.
 
 A question goes through the encoder up to three times. Masked words and swapped segments share a pass, as in ALBERT:
 they would spoil the vectors but not each other. The second pass encodes the unchanged question, with its figures; the
@@ -87,9 +87,9 @@ class MultiTaskConfig(RecipeConfig):
     temperature: Positive = 0.05
     """Temperature of both contrastive losses."""
     least_solution: Count = 4
-    """Fewest tokens of answer and analysis together; shorter solutions are ignored."""
+    """Minimum number of tokens of answer and analysis together; shorter solutions are ignored."""
     difficulty_levels: Annotated[int, Field(ge=2)] = 5
-    """Classes to bin difficulties into if they have more distinct values."""
+    """Maximum number of difficulty classes; more distinct values are binned."""
     level: Count | None = None
     """Level of the knowledge concepts, 1 for the coarsest; null for the finest."""
 
@@ -99,7 +99,7 @@ def main(config: MultiTaskConfig) -> Path:
     bank = session.training_questions(config.data, pretraining=True)
     model = session.build(config, bank)
     if not isinstance(model, TQNetModel):
-        raise ConfigError(f"model: a {model.config.model_type} has no text encoder that words could be masked for")
+        raise ConfigError(f"model: a {model.config.model_type} has no text encoder to train on masked words")
     if model.config.fusion == "joint" and config.weights.figures:  # its text embedding has seen the figures
         raise ConfigError("model.fusion: joint joins text and figures, which weights.figures contrasts; set that to 0")
 
@@ -174,7 +174,7 @@ def tasks_of(
             log.warning("%s: no question takes part; the task is left out", task)
     if tasks := {task: weight for task, weight in weights.items() if counts[task]}:
         return tasks
-    raise ConfigError("weights: no question takes part in any task of a weight above 0")
+    raise ConfigError("weights: no question takes part in any task with a weight above 0")
 
 
 if __name__ == "__main__":

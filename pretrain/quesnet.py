@@ -151,7 +151,7 @@ def main(config: QuesNetPretrainingConfig) -> Path:
     bank = session.training_questions(config.data, pretraining=True)
     model = session.build(config, bank)
     if not isinstance(model, QuesNetModel):
-        raise ConfigError(f"model.architecture: {model.config.model_type}, where this recipe trains a quesnet")
+        raise ConfigError(f"model.architecture: this recipe trains a quesnet, not a {model.config.model_type}")
 
     pretraining = STAGES[config.stage](model, config)
     loop = TrainingLoop(

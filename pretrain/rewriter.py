@@ -81,7 +81,7 @@ def build(config: RewriterConfig, bank: QuestionBank) -> Rewriter:
     rates = config.optim.text_lr, config.optim.text_layers, config.optim.visual_lr
     if config.model.lora or any(rate is not None for rate in rates):
         raise ConfigError(
-            "model.lora, optim.text_lr, optim.text_layers, optim.visual_lr: a rewriter is trained whole, at optim.lr"
+            "model.lora, optim.text_lr, optim.text_layers, optim.visual_lr: a rewriter is fully trained, at optim.lr"
         )
     tokenizer, encoder = build_text_encoder(config.model, Texts(bank))
     if config.model.text == "scratch":
@@ -101,7 +101,7 @@ def validation(config: RewriterConfig, rewriter: Rewriter) -> ValidationAccuracy
     """Build the validation score; None, with a log line, if the bank has no ``valid``."""
     valid = config.data.load().split("valid")
     if not len(valid):
-        log.info("no question is of split 'valid': the last state is kept, not the best")
+        log.info("no question has split 'valid': the last state is kept, not the best")
         return None
     return ValidationAccuracy(rewriter, restorations(config, valid, rewriter), config.run.batch_size)
 

@@ -1,4 +1,4 @@
-"""Differences that a paper reports between two methods, beside those measured here."""
+"""Differences that a paper reports between two methods, next to those measured here."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Claim:
     Attributes:
         page, table, pairs: Where it is measured; ``pairs`` is the file of labelled paraphrases, or empty.
         paper, measured: How much ``row`` is above ``over``.
-        interval: Of ``measured``, 95 %.
+        interval: 95 % interval of ``measured``.
         cause, because: One of :data:`CAUSES` and its grounds, for a difference that is not as in the paper.
     """
 
@@ -71,7 +71,7 @@ class Reason:
 
     def __post_init__(self) -> None:
         if self.cause not in CAUSES:
-            raise ValueError(f"{self.table}: {self.cause!r} is none of {', '.join(CAUSES)}")
+            raise ValueError(f"{self.table}: {self.cause!r} is not one of {', '.join(CAUSES)}")
 
     def explains(self, claim: Claim) -> bool:
         names = ("table", "row", "over", "pairs")

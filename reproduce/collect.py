@@ -7,8 +7,8 @@ A page is ``reproduce/results/PAGE.md`` with its placeholders filled from ``repr
     {table4 | TQ-Net (UNI), SCL | P@5}        a cell
     {table4 | SEQ, SCL > TQ-Net (UNI), SCL | P@5}     a difference with its interval
 
-On the main page, ``summary.md``, a name is preceded by its page: ``{tqnet/table4 | ...}``. Numbers of a paper, and of
-what a note counts beside the tables, are written as they are.
+On the main page, ``summary.md``, a name is preceded by its page: ``{tqnet/table4 | ...}``. Numbers of a paper, and
+counts in notes, are written as they are.
 """
 
 from __future__ import annotations

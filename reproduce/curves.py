@@ -57,7 +57,7 @@ def main() -> None:
     )
     parser.add_argument("name", metavar="NAME", help="PAGE/SUITE of the published table")
     parser.add_argument("--measure", default="P@5", help="its column (default: P@5)")
-    parser.add_argument("--share", default="share of the training labels", help="what is below the x axis")
+    parser.add_argument("--share", default="share of the training labels", help="label of the x axis")
     args = parser.parse_args()
     picture = draw(load(RESULTS / f"{args.name}.json"), args.measure, args.share)
     file = ROOT / "docs" / "results" / f"{args.name.rpartition('/')[2]}.png"

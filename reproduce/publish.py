@@ -84,7 +84,7 @@ def main() -> None:
     )
     parser.add_argument("source", type=Path, metavar="FROM")
     parser.add_argument("name", metavar="NAME")
-    parser.add_argument("--command", default="", help="that made the file of a benchmark")
+    parser.add_argument("--command", default="", help="command that made the file of a benchmark")
     args = parser.parse_args()
     print(save(published(args.source, args.command), args.name))
 

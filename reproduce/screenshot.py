@@ -1,6 +1,6 @@
 """Pictures of the search page for the docs, on a desk and on a phone: ``python -m reproduce.screenshot``.
 
-Of the index that make demo leaves; or of the off-the-shelf encoder where there is none.
+They show the index that ``make demo`` builds, or the off-the-shelf encoder if there is none.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ def take(browser: Browser, address: str, file: Path, window: tuple[int, int, flo
 def main() -> None:
     """See the module's docstring."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--index", type=Path, default=DEMO, help=f"that is shown ({DEMO})")
+    parser.add_argument("--index", type=Path, default=DEMO, help=f"index to show ({DEMO})")
     parser.add_argument("--out", type=Path, default=DOCS, help=f"folder of the pictures ({DOCS.name})")
-    parser.add_argument("--dark", action="store_true", help="as at night")
+    parser.add_argument("--dark", action="store_true", help="dark theme")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         index = args.index

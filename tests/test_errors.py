@@ -87,9 +87,9 @@ def test_an_error_of_a_library_is_not_taken_for_a_message_of_ours() -> None:
     with pytest.raises(ValueError, match="Expecting") as of_library:
         json.loads("[")
     assert errors.ending(of_library.value).unexpected
-    with pytest.raises(ValueError, match="none of") as of_ours:
+    with pytest.raises(ValueError, match="not one of") as of_ours:
         precision("fp17")
-    assert errors.ending(of_ours.value) == errors.Ending(2, "precision: 'fp17' is none of auto, fp32, bf16")
+    assert errors.ending(of_ours.value) == errors.Ending(2, "precision: 'fp17' is not one of auto, fp32, bf16")
 
 
 def test_an_error_of_a_loading_process_is_the_original() -> None:

@@ -44,7 +44,7 @@ def test_a_processor_computes_in_bf16_where_that_is_faster(
 
 
 def test_another_name_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"^precision: 'fp16' is none of auto, fp32, bf16$"):
+    with pytest.raises(ValueError, match=r"^precision: 'fp16' is not one of auto, fp32, bf16$"):
         precision("fp16")
 
 

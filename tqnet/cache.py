@@ -1,4 +1,4 @@
-"""What is computed once for a bank and kept: its table, token counts, hashes."""
+"""Results that are computed once for a bank and cached: its table, token counts, hashes."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from filelock import FileLock
 
 from tqnet.files import atomic
 
-#: Days after its last use when an entry may be deleted.
+#: Days after its last use until an entry may be deleted.
 KEPT_DAYS = 90
 
 
 def cache_folder() -> Path:
-    """Return the folder of kept results; safe to delete while no program uses a bank."""
+    """Return the folder of cached results; safe to delete while no program uses a bank."""
     return Path(os.environ.get("TQNET_CACHE") or "~/.cache/tqnet").expanduser()
 
 
 def computed_once(kind: str, key: tuple[object, ...], compute: Callable[[], np.ndarray]) -> np.ndarray:
-    """Return ``compute()``, or what it returned when last asked with this ``key``.
+    """Return ``compute()``, or its cached result for this ``key``.
 
     Of several processes that ask at once, such as those of a training, one computes and the others wait.
     """

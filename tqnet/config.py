@@ -80,7 +80,7 @@ def section(kind: type[C], **defaults: Any) -> C:
 
 
 def load_config(kind: type[C], files: list[str], overrides: list[str]) -> C:
-    """``kind`` with the YAML files merged in order and then the ``key=value`` overrides.
+    """Return ``kind`` with the YAML files merged in order and then the ``key=value`` overrides.
 
     Raises:
         ConfigError: Unknown key, wrong type or range, required value not given; names every such key.
@@ -98,7 +98,7 @@ def load_config(kind: type[C], files: list[str], overrides: list[str]) -> C:
 
 
 def configure(kind: type[C], values: DictConfig | Mapping[str, Any]) -> C:
-    """``kind`` with ``values``, which may be nested, over its defaults.
+    """Return ``kind`` with ``values``, which may be nested, over its defaults.
 
     Raises:
         ConfigError: As :func:`load_config`.
@@ -166,11 +166,11 @@ def _message(error: Any) -> str:
 
 
 def parse_config(kind: type[C], description: str | None, argv: list[str] | None = None) -> C:
-    """Configuration of a recipe from its command line.
+    """Read a recipe's configuration from its command line.
 
     Raises:
         ConfigError: As :func:`load_config`.
-        SystemExit: From argparse: 2 where it is no command line of a recipe, 0 after ``--help``.
+        SystemExit: From argparse: 2 for an invalid command line, 0 after ``--help``.
     """
     parser = argparse.ArgumentParser(
         description=description,

@@ -43,7 +43,7 @@ EXTRAS = {
     **dict.fromkeys(("nncf", "onnx", "onnxruntime", "onnxscript", "openvino"), "export"),
 }
 
-#: Whose errors are meant for readers: they were raised by us, with a message.
+#: Packages whose errors are meant for users: we raised them, with a message.
 _OURS = ("tqnet", "pretrain", "finetune", "reproduce", "__main__")
 
 #: Errors of a wrong path rather than of the machine.
@@ -80,7 +80,7 @@ class Ended(SystemExit):
 
 @dataclass(frozen=True)
 class Ending:
-    """How a process ends: exit code, message (None for silence), and if nobody foresaw the error."""
+    """How a process ends: exit code, message (None for silence), and whether the error was unexpected."""
 
     code: int
     message: str | None

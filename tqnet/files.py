@@ -15,13 +15,13 @@ CARD = "README.md"
 #: Files of a model, ours or the transformers library's.
 _MODEL_FILES = {".safetensors", ".bin", ".json", ".txt", ".model"}
 
-#: Beside a model but not part of it: they may be added later.
+#: Next to a model but not part of it: they may be added later.
 FOR_OTHER_LIBRARIES = {"modules.json", "config_sentence_transformers.json", "tqnet_classes.py"}
 
 
 @contextmanager
 def atomic(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside ``path``; it is renamed to ``path`` when the block succeeds."""
+    """Yield a temporary path next to ``path``; it is renamed to ``path`` when the block succeeds."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         yield temporary
@@ -32,7 +32,7 @@ def atomic(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def atomic_folder(path: Path) -> Iterator[Path]:
-    """Yield a temporary folder beside ``path``; it replaces ``path`` when the block succeeds."""
+    """Yield a temporary folder next to ``path``; it replaces ``path`` when the block succeeds."""
     temporary, replaced = (path.with_name(f".{path.name}.{os.getpid()}.{kind}") for kind in ("tmp", "old"))
     shutil.rmtree(temporary, ignore_errors=True)  # of a killed process whose number we have
     temporary.mkdir(parents=True)

@@ -34,7 +34,7 @@ def precision(name: str, device: str | torch.device | None = None) -> str:
         ValueError: Another name.
     """
     if name not in ("auto", "fp32", "bf16"):
-        raise ValueError(f"precision: {name!r} is none of auto, fp32, bf16")
+        raise ValueError(f"precision: {name!r} is not one of auto, fp32, bf16")
     if name != "auto":
         return name
     import torch

@@ -41,7 +41,7 @@ def make_parser() -> argparse.ArgumentParser:
         "a training keeps its last state",
     )
     parser.add_argument("--rows", nargs="+", metavar="NAME", help="only these rows")
-    parser.add_argument("--out", default="runs/bench", metavar="DIR", help="for trainings, results.json, results.md")
+    parser.add_argument("--out", default="runs/bench", metavar="DIR", help="folder of trainings and results.*")
     parser.add_argument("--recipes", default=".", metavar="DIR", help="folder of pretrain/ and finetune/ (.)")
     parser.add_argument(
         "--num-processes", type=whole_number(1), help="processes of each training; by default one for each GPU, else 1"
@@ -51,7 +51,7 @@ def make_parser() -> argparse.ArgumentParser:
         nargs="+",
         default=[],
         metavar="DIR",
-        help="earlier scores, beside OUT/scores: rows that are found there (by settings, seed, bank, version, and by "
+        help="folders of earlier scores, besides OUT/scores: rows found there (by settings, seed, bank, version, and "
         "--precision if it is not auto) are not trained",
     )
     EncodingOptions.add_arguments(parser)

@@ -46,14 +46,14 @@ class Measure(ABC):
 
     @abstractmethod
     def decides(self, row: Row) -> list[Any]:
-        """Return all that a row's scores depend on beside its model, except where files lie."""
+        """Return all that a row's scores depend on besides its model, except where files lie."""
 
     @abstractmethod
     def __call__(self, row: Row, source: str) -> RowScores:
         """Measure a model: its folder, or another source that `tqnet evaluate stages` takes."""
 
     def counted(self, row: Row, scores: RowScores) -> RowScores:
-        """Return saved scores as the row counts them, for what follows from them without the model."""
+        """Return saved scores as the row counts them, recomputed without the model."""
         return scores
 
 
@@ -180,7 +180,7 @@ class SolvedProblems(Measure):
 
     def __init__(self, suite: Suite, data: DataConfig, encoding: Encoding, fold: int | None = None):
         if others := [row.name for row in suite.rows if row.source]:
-            raise SuiteError(f"row {others[0]}: source: is no solver")
+            raise SuiteError(f"row {others[0]}: source: is not a solver")
         self.encoding, self.fold = encoding, fold
         bank = data.load()
         rows = np.array([row for row, split in enumerate(bank.column("split")) if split == "test"], dtype=np.int64)

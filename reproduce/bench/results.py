@@ -42,7 +42,7 @@ class Finished:
         key: Digest of all that the rest depends on, and the name of its file.
         costs: What its trainings took, in order; a training that rows share counts in each.
         notes: Caveats that a reader of the scores has to know.
-        measure_seconds: From the trained model to the scores.
+        measure_seconds: Seconds from the trained model to the scores.
     """
 
     key: str
@@ -82,7 +82,7 @@ class RowResult:
 
     Attributes:
         finished: One per seed.
-        errors: Of the seeds that failed, without repeats.
+        errors: Errors of the seeds that failed, without repeats.
     """
 
     row: Row

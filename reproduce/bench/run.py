@@ -32,12 +32,12 @@ class Bench:
     Args:
         bank: Folder or file of the bank.
         out: Folder for trainings, vectors and scores.
-        measured: Folders of earlier scores, beside ``out/scores``: such a row is not trained.
+        measured: Folders of earlier scores, besides ``out/scores``: such a row is not trained.
         recipes: The folder of ``pretrain/`` and ``finetune/``.
         encoding: How vectors are computed.
         precision: As requested; ``encoding`` has what ``auto`` resolves to.
         fold: Number of the test fold; None with the bank's own splits.
-        processes: Of a training; by default one for each GPU.
+        processes: Number of processes of a training; by default one for each GPU.
     """
 
     def __init__(

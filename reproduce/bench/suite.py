@@ -95,8 +95,8 @@ class Row:
         stages: Names of the stages, in order.
         source: Model that is measured without training, such as ``encoder:minilm`` (`tqnet evaluate stages`).
         show: Parts of a question shown to the model, in training and in measuring (`tqnet.questions.splits`).
-        model: Settings ``model.*`` beside those of the suite. Settings of a stage override them.
-        settings: Name of a stage -> settings beside those of the stage, which is then trained for this row.
+        model: Settings ``model.*`` in addition to those of the suite. Settings of a stage override them.
+        settings: Name of a stage -> settings in addition to the stage's, which is then trained for this row.
         measure: Parts of a question shown in measuring, if not ``show``. ``shuffled`` tests whether the model uses the
             figures it was trained on.
         checked: Labelled paraphrases that the check rejects get a score of -1.
@@ -149,7 +149,7 @@ class Suite:
         rows_of: Name of another suite whose rows are used, and its comparisons unless this one has some.
         only: Names of those rows that are used; by default all.
         model_of: Name of another suite whose ``model`` is the default.
-        rows, stages: Beside those of the files, in the order of the files' names.
+        rows, stages: In addition to those of the files, in the order of the files' names.
         name: Name of the suite's file.
     """
 
@@ -180,9 +180,9 @@ class Suite:
         if not self.paraphrases and (rows := [row.name for row in self.rows if row.checked]):
             raise SuiteError(f"row {rows[0]}: checked: only in suites with paraphrases")
         if self.paraphrases and (others := [name for name in _BANK_TASKS if getattr(self, name)]):
-            raise SuiteError(f"paraphrases: not beside {', '.join(others)}, which are measured on the bank")
+            raise SuiteError(f"paraphrases: cannot be set with {', '.join(others)}, which are measured on the bank")
         if self.solved and (others := [name for name in (*_BANK_TASKS, "paraphrases") if getattr(self, name)]):
-            raise SuiteError(f"solved: not beside {', '.join(others)}, which solve no problems")
+            raise SuiteError(f"solved: cannot be set with {', '.join(others)}, which solve no problems")
 
     def bank_at(self, given: str | None) -> str:
         """Resolve ``--bank``, which may be the folder of the suite's file; without it, return the suite's bank."""

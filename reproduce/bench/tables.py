@@ -190,7 +190,7 @@ def solved_table(suite: Suite, results: Sequence[RowResult]) -> Table:
 
 
 def difference_table(suite: Suite, results: Sequence[RowResult], paraphrases: str = "") -> Table:
-    """Gains of rows over others on the same questions or labelled paraphrases, beside those of the paper."""
+    """Gains of rows over others on the same questions or labelled paraphrases, next to those of the paper."""
     compared = [each for each in differences(suite, results) if (each.paraphrases or "") == paraphrases]
     in_paper = paper_header(suite, results, paraphrases)
     rows = []

@@ -27,7 +27,7 @@ class QueryScores:
     Attributes:
         queries: Positions in the measured bank, near-duplicates of training questions left out.
         groups: Cluster of each query, the unit of the bootstrap.
-        precision: Of each query, 0 to 1.
+        precision: P@5 of each query, 0 to 1.
     """
 
     queries: list[int]
@@ -58,7 +58,7 @@ class ProbeTerms:
     """Micro F1 of one level as a ratio of sums over the test questions (`tqnet.evaluation.metrics.f1_terms`).
 
     Attributes:
-        level: Of the hierarchy, 1 is the coarsest.
+        level: Level of the hierarchy, 1 is the coarsest.
     """
 
     level: int
@@ -152,9 +152,9 @@ class SolvedTerms:
         problems: Positions in the bank.
         answers, equations, commutative: As in `tqnet.solver.evaluation.SolverScores`.
         doubles: 1 for a near-duplicate of a training problem.
-        languages: Of each problem; empty where there is only one.
+        languages: Language of each problem; empty where there is only one.
         index: Calinski-Harabasz index of the representations by prototype; None where it is undefined.
-        groups: Unit of the bootstrap.
+        groups: Groups of problems, the unit of the bootstrap.
     """
 
     problems: list[int]
@@ -204,8 +204,8 @@ class RowScores:
         similar: ``overall``, and pair structures by name (TQ-Net, Table 6); those without a query are left out.
         probe: One entry for each level of the hierarchy that can be probed.
         fold: Number of the test fold, from 1; None with the bank's own splits.
-        paraphrases: By file, in suites of labelled paraphrases, which measure nothing else.
-        solved: In suites of solvers, which measure nothing else.
+        paraphrases: Scores by file, in suites of labelled paraphrases, which measure nothing else.
+        solved: Solved problems, in suites of solvers, which measure nothing else.
     """
 
     similar: dict[str, QueryScores]

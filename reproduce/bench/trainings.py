@@ -37,13 +37,13 @@ _TRAIN = 2
 #: More passes than any budget asks for: ``run.max_steps`` ends a training.
 _EPOCHS = 1_000_000
 
-#: Settings ``data.*`` of a stage that name files, which may lie beside the bank.
+#: Settings ``data.*`` of a stage that name files, which may lie next to the bank.
 _BESIDE = ("rewrites", "valid_pairs")
 
 _COST = "cost.json"
 _CLOCK = "wall_seconds.txt"
 
-#: Buffers of batch norm, which are no parameters.
+#: Buffers of batch norm, which are not parameters.
 _STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
 
 
@@ -157,12 +157,12 @@ class Cost:
 
     Attributes:
         training: Name of its folder.
-        questions: Seen in training, repeats counted.
+        questions: Questions seen in training, repeats counted.
         pace: Questions per second, the median over the training.
-        peak_memory_mib: Of the process, or of the accelerator where there is one.
-        parameters: Of the trained model.
+        peak_memory_mib: Peak memory of the process, or of the accelerator where there is one.
+        parameters: Number of parameters of the trained model.
         machine: Description of the machine.
-        wall_seconds: From the start of the process to its end, interruptions included.
+        wall_seconds: Seconds from the start of the process to its end, interruptions included.
         valid_precision: The best P@5 on ``valid`` after a step; None if the recipe does not measure it.
         valid_separation: Likewise the separation of valid and invalid paraphrases (ParaQD).
         pseudo_labels: Number of training pairs that the start encoder labelled ``positive`` and ``negative`` (ParaQD,
@@ -190,8 +190,8 @@ class Runner:
     """Runs each training once, in a folder of ``root``.
 
     Args:
-        recipes: The folder that ``pretrain/`` and ``finetune/`` lie in.
-        processes: Processes of a training; by default one for each GPU.
+        recipes: The folder of ``pretrain/`` and ``finetune/``.
+        processes: Number of processes of a training; by default one for each GPU.
     """
 
     def __init__(self, root: Path, recipes: Path, processes: int | None = None):
@@ -316,7 +316,7 @@ def _parameters(folder: Path) -> int:
     total = 0
     for file in folder.glob("*.safetensors"):
         with safe_open(file, "pt") as weights:
-            for name in weights.keys():  # noqa: SIM118 - no mapping, it has no __iter__
+            for name in weights.keys():  # noqa: SIM118 - not a mapping, it has no __iter__
                 if name.rpartition(".")[2] not in _STATISTICS:
                     total += math.prod(weights.get_slice(name).get_shape())
     return total

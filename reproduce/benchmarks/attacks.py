@@ -29,7 +29,7 @@ from tests.fuzz.doubling import ENTRIES, Kind, mixed_kinds, plain_kinds, super_l
 
 ROOT = Path(__file__).parents[2]
 _BATCH = 200
-#: Bytes: what takes more has fallen, and takes nothing else along.
+#: Memory limit in bytes: only the test that exceeds it falls.
 _MEMORY = 8 << 30
 
 #: What a stranger may bring -> the tests that attack with it: files, and words of their names.

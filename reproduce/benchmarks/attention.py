@@ -26,9 +26,9 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=64)
     parser.add_argument("--length", type=int, default=80, help="tokens of a question")
     parser.add_argument("--heads", type=int, default=12)
-    parser.add_argument("--width", type=int, default=32, help="of a head: 32 in MiniLM, 64 in BERT-base")
+    parser.add_argument("--width", type=int, default=32, help="width of a head: 32 in MiniLM, 64 in BERT-base")
     parser.add_argument("--dropout", type=float, default=0.0)
-    parser.add_argument("--rounds", type=int, default=10, help="after one that warms up")
+    parser.add_argument("--rounds", type=int, default=10, help="rounds after the warm-up")
     args = parser.parse_args()
 
     torch.manual_seed(0)

@@ -51,8 +51,8 @@ def across(ranker: Ranker, corpus: np.ndarray, similar: dict[int, np.ndarray]) -
 def main() -> None:
     parser = make_parser(__doc__)
     parser.add_argument("sources", nargs="+", metavar="SOURCE", help="tfidf, a trained folder, or encoder:NAME")
-    parser.add_argument("--bank", required=True, help="with the languages en and zh, and groups that have both")
-    parser.add_argument("--split", help="of the queries: test, for a model trained on the bank; all by default")
+    parser.add_argument("--bank", required=True, help="bank with the languages en and zh, and groups that have both")
+    parser.add_argument("--split", help="split of the queries: test, for a model trained on the bank; all by default")
     args = parser.parse_args()
     quiet()
     bank = load_bank(args.bank)

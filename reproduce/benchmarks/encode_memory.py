@@ -20,7 +20,7 @@ from tqnet.training.logging import peak_memory
 
 
 def measure(bank: str, questions: int, visual: str | None) -> dict[str, float]:
-    """MiB at most in use before and after ``questions`` of ``bank`` were encoded."""
+    """Return the peak memory in MiB before and after encoding ``questions`` of ``bank``."""
     quiet()
     chosen = QuestionBank.load(bank).select(range(questions))
     fusion = "coordinated" if visual else "none"
@@ -34,7 +34,7 @@ def main() -> None:
     parser = make_parser(__doc__)
     parser.add_argument("--bank", required=True)
     parser.add_argument("--questions", type=int, nargs="+", default=[4096, 16384], metavar="N")
-    parser.add_argument("--visual", help="a visual stream, such as lite0; by default text alone is read")
+    parser.add_argument("--visual", help="a visual stream, such as lite0; by default only text is read")
     args = parser.parse_args()
     if max(args.questions) > (most := len(QuestionBank.load(args.bank))):
         parser.error(f"--questions: the bank has {most:,}")

@@ -1,9 +1,9 @@
-"""Speed of exported models, tokenising included, beside PyTorch and sentence-transformers, in one run.
+"""Speed of exported models, tokenising included, against PyTorch and sentence-transformers, in one run.
 
     python -m reproduce.benchmarks.export --text data/opl --figures data/geometry --questions 1000
 
 Text is read by all-MiniLM-L6-v2 without fusion, so that sentence-transformers has the same weights; questions with
-figures by MiniLM and lite0, fused, beside which sentence-transformers has nothing to set. Its backends onnx and
+figures by MiniLM and lite0, fused, which sentence-transformers has no counterpart for. Its backends onnx and
 openvino need optimum; where that is not installed, they are named under ``not_measured``.
 """
 
@@ -136,10 +136,10 @@ def measure(folder: str, model: QuestionEncoder, args: argparse.Namespace, rival
 
 def main() -> None:
     parser = make_parser(__doc__)
-    parser.add_argument("--text", required=True, metavar="BANK", help="of which text is read")
-    parser.add_argument("--figures", metavar="BANK", help="of which figures are read too")
-    parser.add_argument("--questions", type=int, default=1000, help="of each bank (1000)")
-    parser.add_argument("--checked", type=int, default=256, help="questions that vectors are compared on (256)")
+    parser.add_argument("--text", required=True, metavar="BANK", help="bank to read text of")
+    parser.add_argument("--figures", metavar="BANK", help="bank to read text and figures of")
+    parser.add_argument("--questions", type=int, default=1000, help="questions of each bank (1000)")
+    parser.add_argument("--checked", type=int, default=256, help="questions to compare vectors on (256)")
     parser.add_argument("--rounds", type=int, default=3)
     args = parser.parse_args()
     quiet()

@@ -60,7 +60,7 @@ COPIES: dict[str, Callable[[Image.Image], Image.Image]] = {
 def main() -> None:
     parser = make_parser(__doc__)
     parser.add_argument("index", nargs="+", help="folders of tqnet index")
-    parser.add_argument("--split", default="valid", help="of the questions whose figures are sent (valid)")
+    parser.add_argument("--split", default="valid", help="split of the questions whose figures are sent (valid)")
     parser.add_argument("--figures", type=int, default=100, metavar="N", help="at most this many, at random")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()

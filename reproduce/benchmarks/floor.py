@@ -1,4 +1,4 @@
-"""What a search finds above the floor of likeness: for queries about something else, and for questions of the bank.
+"""How many searches find something above a floor of likeness: unrelated queries, and questions of the bank.
 
     python -m reproduce.benchmarks.floor INDEX [INDEX ...]
 

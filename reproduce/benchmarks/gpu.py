@@ -1,10 +1,10 @@
-"""What an accelerator makes of the recipes: correctness, waits, use of its arithmetic, speed, and a long training.
+"""How the recipes fare on an accelerator: correctness, waits, use of its arithmetic, speed, and a long training.
 
     python -m reproduce.benchmarks.gpu --bank BANK --out runs/gpu --minutes 12
 
-Each part is kept in OUT as it is done, so a second call goes on where the first one ended, and tries again what failed.
-With ``--dry-run`` the parts are tiny, to see on a processor that they work. The report is written to
-reproduce/results/gpu, under the device's name.
+Finished parts are kept in OUT, so a second call continues where the first one ended, and retries what failed. With
+``--dry-run`` the parts are tiny, to see on a processor that they work. The report is written to reproduce/results/gpu,
+under the device's name.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ RESULTS = Path(__file__).parents[1] / "results" / "gpu"
 #: Recipe -> settings of its own.
 RECIPES = {"pretrain/mlm.py": [], "pretrain/moco.py": ["queue=64", "bn_splits=1"], "finetune/similar.py": []}
 
-#: Of the parts that compare with a processor: what they draw must be the same, and rounding small.
+#: Settings of the parts that compare with a processor: random draws must be the same, and rounding small.
 _EXACT = ["run.precision=fp32", "model.dropout=0", "run.log_every=1", "run.batch_size=32", "data.distractors=0"]
 _TINY = ["model.text=scratch", "model.scratch_hidden=48", "model.scratch_layers=1", "model.fusion_heads=12"]
 _TINY += ["model.visual=resnet10t", "model.image_size=64"]
@@ -87,10 +87,10 @@ class Report:
     def correctness(self, recipe: str) -> dict[str, Any]:
         """Compare three steps' losses with those of a processor."""
         settings = [*_TINY, *_EXACT, *RECIPES[recipe], "run.max_steps=3"]
-        here = self.losses(recipe, settings, "here")
-        there = self.losses(recipe, settings, "processor", cpu=True)
-        apart = max(abs(a - b) / abs(b) for a, b in zip(here, there, strict=True))
-        return {"losses": here, "apart": apart, "as on a processor": apart < 1e-3}
+        losses = self.losses(recipe, settings, "here")
+        expected = self.losses(recipe, settings, "processor", cpu=True)
+        apart = max(abs(a - b) / abs(b) for a, b in zip(losses, expected, strict=True))
+        return {"losses": losses, "apart": apart, "as on a processor": apart < 1e-3}
 
     def resume(self) -> dict[str, Any]:
         """Compare a run with one that is interrupted."""
@@ -105,7 +105,7 @@ class Report:
     def losses(self, recipe: str, settings: list[str], name: str, cpu: bool = False) -> list[float]:
         folder = self.out / f"{recipe.removesuffix('.py').replace('/', '-')}-{name}"
         if "run.resume=true" not in settings:
-            shutil.rmtree(folder, ignore_errors=True)  # of an attempt that was cut off
+            shutil.rmtree(folder, ignore_errors=True)  # left by an attempt that was cut off
         self.run([recipe, *settings, f"data.bank={self.bank}", f"run.out={folder}"], cpu)
         records = map(json.loads, (folder / "metrics.jsonl").read_text(encoding="utf-8").splitlines())
         return [record["loss"] for record in records if "loss" in record]
@@ -114,7 +114,7 @@ class Report:
         """Count what waits for the device, from the second batch on it to the end of its step."""
         if not on_cuda():
             return "no accelerator; tests/recipes/test_waits.py counts them on a processor"
-        found: list[str] = []
+        waits: list[str] = []
         code = [recipe, *_TINY, *RECIPES[recipe], "run.max_steps=4", "run.batch_size=32", "run.log_every=100"]
         folder = self.out / f"waits-{Path(recipe).stem}"
         shutil.rmtree(folder, ignore_errors=True)
@@ -127,7 +127,7 @@ class Report:
                     torch.cuda.set_sync_debug_mode("warn" if not first and number else "default")
                     yield batch
                     torch.cuda.set_sync_debug_mode("default")
-                found.extend(f"{w.filename}:{w.lineno}" for w in caught if "synchronizing" in str(w.message))
+                waits.extend(f"{w.filename}:{w.lineno}" for w in caught if "synchronizing" in str(w.message))
 
         script, settings = Path(code[0]), [*code[1:], f"data.bank={self.bank}", f"run.out={folder}"]
         module, config = open_recipe(make_parser(__doc__), script, settings)
@@ -136,7 +136,7 @@ class Report:
             module.main(config)
         finally:
             TrainingLoop.batches = batches  # type: ignore[method-assign]
-        return {"waits": len(found), "places": sorted(set(found))}
+        return {"waits": len(waits), "places": sorted(set(waits))}
 
     def mfu(self, recipe: str, settings: list[str], name: str) -> dict[str, Any]:
         """Measure the share of the device's arithmetic (`reproduce.benchmarks.mfu`)."""
@@ -166,7 +166,7 @@ class Report:
         return speed
 
     def longer(self, recipe: str) -> dict[str, Any]:
-        """Train for many times the usual budget, or as long as there is time; goes on at the next call."""
+        """Train for many times the usual budget, or as long as there is time; continues at the next call."""
         name = Path(recipe).stem
         folder, config = self.out / f"longer-{name}", f"configs/opl/{name}.yaml"
         usual = OmegaConf.load(config).run
@@ -209,9 +209,9 @@ class Report:
 
 def main() -> None:
     parser = make_parser(__doc__)
-    parser.add_argument("--bank", required=True, help="with groups and figures; the last part's settings are opl's")
+    parser.add_argument("--bank", required=True, help="bank with groups and figures; the last part uses opl's settings")
     parser.add_argument("--out", default="runs/gpu", type=Path, metavar="DIR")
-    parser.add_argument("--minutes", default=12.0, type=float, help="after which no part is begun (12)")
+    parser.add_argument("--minutes", default=12.0, type=float, help="minutes after which no part is begun (12)")
     parser.add_argument("--dry-run", action="store_true", help="tiny parts; the report stays in OUT")
     args = parser.parse_args()
     if not args.dry_run and accelerator() is None:

@@ -44,7 +44,7 @@ def measure(bank: QuestionBank, questions: int, chunk: int, bf16: bool) -> dict[
 
 
 def peak() -> float:
-    """MiB at most in use by this process so far."""
+    """Return this process's peak memory so far, in MiB."""
     return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 

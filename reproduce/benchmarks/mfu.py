@@ -34,7 +34,7 @@ SIDE = 4096
 
 
 def utilisation(recipe: ModuleType, config: RecipeConfig, peak: float | None = None) -> dict[str, Any]:
-    """Operations and seconds of a step, and the share of the peak that they come to.
+    """Return operations and seconds of a step, and the share of the peak that they reach.
 
     Args:
         peak: TFLOP/s; by default of the data sheet, else what a large matrix product reaches here and now.
@@ -60,7 +60,7 @@ def utilisation(recipe: ModuleType, config: RecipeConfig, peak: float | None = N
 
 
 def _per_step(recipe: ModuleType, config: RecipeConfig, name: str, meter: Callable[[], float]) -> float:
-    """What a meter moves by from one step's end to the next, on average; the first step warms up."""
+    """Return the average change of a meter from one step's end to the next; the first step warms up."""
     read: list[float] = []
     handle = register_optimizer_step_post_hook(lambda *_: read.append(meter()))
     try:
@@ -79,7 +79,7 @@ def _clock() -> float:
 
 
 def _peak(kind: str) -> tuple[float, str]:
-    """TFLOP/s, and where they are from."""
+    """Return TFLOP/s, and their source."""
     if on_cuda() and kind != "fp32":
         for name, sheet in DATA_SHEETS.items():
             if name in torch.cuda.get_device_name():
@@ -95,14 +95,14 @@ def _peak(kind: str) -> tuple[float, str]:
 
 
 def _digits(value: float) -> float:
-    """Four that count."""
+    """Round to four significant digits."""
     return float(f"{value:.4g}")
 
 
 def main() -> None:
     parser = make_parser(__doc__)
     add_recipe(parser)
-    parser.add_argument("--peak", type=float, metavar="TFLOPS", help="of the machine, if it is not known")
+    parser.add_argument("--peak", type=float, metavar="TFLOPS", help="peak of the machine, if it is not known")
     args, settings = parser.parse_known_args()
     with session.clear_errors():
         recipe, config = open_recipe(parser, args.recipe, settings)

@@ -1,9 +1,9 @@
-"""What ParaQD's rule operators cost: parsing a question, what the extractors see in it, operators, and triplets.
+"""What ParaQD's rule operators cost: parsing a question, extraction, operators and triplets.
 
     python -m reproduce.benchmarks.paraphrase --bank BANK
 
-All on one core. Parsing and extracting come once for a question, so they are clocked apart; of TopicRank, which offers
-the phrases that f5 has an encoder choose from, so is the time.
+All on one core. Parsing and extraction run once per question, so they are clocked separately; so is TopicRank, which
+offers the phrases that the encoder of f5 chooses from.
 """
 
 from __future__ import annotations
@@ -69,13 +69,13 @@ def one_operator(operator: Operator, problems: Sequence[Problem], seed: int) -> 
 
 
 def extract(problem: Problem) -> None:
-    """Have all extractors look."""
+    """Run all extractors."""
     for name in ("sentences", "question", "numbers", "units", "entities", "tokens"):
         getattr(problem, name)
 
 
 def attempt(work: Callable[..., Any], *arguments: Any) -> Any:
-    """What ``work`` gives, None where it does not apply."""
+    """Return the result of ``work``; None if it does not apply."""
     with suppress(NotApplicable):
         return work(*arguments)
 
@@ -93,7 +93,7 @@ def _each(seconds: float, items: Sequence[Any]) -> float:
 def main() -> None:
     parser = make_parser(__doc__)
     parser.add_argument("--bank", type=Path, required=True, help="a bank in English")
-    parser.add_argument("--questions", type=int, default=QUESTIONS, help=f"drawn from it ({QUESTIONS:,})")
+    parser.add_argument("--questions", type=int, default=QUESTIONS, help=f"questions drawn from it ({QUESTIONS:,})")
     args = parser.parse_args()
     bank = QuestionBank.load(args.bank)
     drawn = np.random.default_rng(0).permutation(len(bank))[: args.questions]

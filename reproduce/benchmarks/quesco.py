@@ -1,4 +1,4 @@
-"""What QuesCo's own parts cost: an augmentation, and its ranking loss against a long queue beside a whole step.
+"""What QuesCo's own parts cost: an augmentation, and its ranking loss against a long queue, compared with a whole step.
 
     python -m reproduce.benchmarks.quesco --config configs/quesco/sample.yaml data.bank=BANK run.out=OUT \\
         run.max_steps=20
@@ -81,7 +81,7 @@ def _milliseconds(work: Callable[[], Any], rounds: int) -> float:
 
 def main() -> None:
     parser = make_parser(__doc__)
-    parser.add_argument("--queue", type=int, default=65_536, metavar="KEYS", help="of the loss (65,536)")
+    parser.add_argument("--queue", type=int, default=65_536, metavar="KEYS", help="keys in the loss's queue (65,536)")
     args, settings = parser.parse_known_args()
     with session.clear_errors():
         recipe, config = open_recipe(parser, Path(quesco.__file__), settings)

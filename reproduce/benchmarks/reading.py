@@ -1,4 +1,4 @@
-"""What a reader says of the first five results: the share that is truly similar to the query.
+"""The share of the first five results that a reader judges to be similar to the query.
 
     python -m reproduce.benchmarks.reading INDEX [INDEX ...] [--split valid] [--sheet FILE]
 

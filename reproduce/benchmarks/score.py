@@ -1,4 +1,4 @@
-"""What scoring a paraphrase costs beside encoding its texts, without an explanation and with one.
+"""What scoring a paraphrase costs on top of encoding its texts, without an explanation and with one.
 
     python -m reproduce.benchmarks.score --pairs FILE
 
@@ -45,7 +45,7 @@ def compare(
 def main() -> None:
     parser = make_parser(__doc__)
     parser.add_argument("--pairs", required=True, help="a file as tqnet score reads it")
-    parser.add_argument("--count", type=int, default=400, help="pairs of it (400)")
+    parser.add_argument("--count", type=int, default=400, help="number of pairs (400)")
     parser.add_argument("--model", default="minilm")
     parser.add_argument("--batch-size", type=int, default=32)
     parser.add_argument("--precision", default="auto")

@@ -1,4 +1,4 @@
-"""How fast an index of a million questions is searched, and how much of what it should find it finds.
+"""How fast an index of a million questions is searched, and with what recall.
 
     tqnet index BANK --model DIR --out INDEX
     python -m reproduce.benchmarks.search --index INDEX --ranker DIR --questions 1000000 --out FOLDER
@@ -81,8 +81,8 @@ def vectors_of(table: pa.Table) -> np.ndarray:
 
 
 def build(like: Index, count: int, folder: Path) -> dict[str, float]:
-    """An index of so many records like those of ``like`` at ``folder``, in LanceDB; what it took."""
-    shutil.rmtree(folder, ignore_errors=True)  # what a run that was stopped has left
+    """Build an index of ``count`` records like those of ``like`` at ``folder``, in LanceDB; return its costs."""
+    shutil.rmtree(folder, ignore_errors=True)  # left by a run that was stopped
     manifest = replace(like.manifest, **asdict(Place()))
     source, index = whole(like), Index.create(folder, manifest)
     engine = index.engine
@@ -101,7 +101,7 @@ def build(like: Index, count: int, folder: Path) -> dict[str, float]:
 
 
 def whole(index: Index) -> pa.Table:
-    """All its records."""
+    """Return all records of an index."""
     return pa.concat_tables(index.engine.scan()).combine_chunks()
 
 
@@ -169,7 +169,7 @@ def measure(folder: Path, like: Index, queries: int, ranker: Path | None, seed: 
 
 
 def clock_ranker(folder: Path, source: pa.Table, rng: np.random.Generator) -> dict[str, dict[str, float]]:
-    """Of 20 candidates, each with the query as one text of 160 tokens; without figures, and where all have some."""
+    """Clock the ranking of 20 candidates, each one text of 160 tokens with the query, without and with figures."""
     from tqnet.libraries import precision
     from tqnet.search.ranker import CrossEncoder
 
@@ -204,7 +204,7 @@ def _question(row: dict[str, Any]) -> Question:
 
 
 def _nearest_of_all(engine: LanceEngine, query_vectors: np.ndarray, kept: int) -> list[set[str]]:
-    """The nearest of all, a chunk at a time."""
+    """Return the exact nearest neighbours, a chunk at a time."""
     scores = np.full((len(query_vectors), _K), -2.0)
     ids = np.full((len(query_vectors), _K), "", dtype=object)
     for table in engine.scan(["id", "vector", "difficulty"]):
@@ -221,7 +221,7 @@ def _nearest_of_all(engine: LanceEngine, query_vectors: np.ndarray, kept: int) -
 
 
 def _clock(search: Callable[[int], object], queries: int) -> dict[str, float]:
-    """Of single searches, one behind the other, after as many others."""
+    """Clock single searches, one after the other, after as many for warm-up."""
     taken = []
     for i in range(2 * queries):
         started = time.perf_counter()
@@ -233,11 +233,11 @@ def _clock(search: Callable[[int], object], queries: int) -> dict[str, float]:
 
 def main() -> None:
     parser = make_parser(__doc__)
-    parser.add_argument("--index", type=Path, required=True, help="whose questions are repeated")
+    parser.add_argument("--index", type=Path, required=True, help="index whose questions are repeated")
     parser.add_argument("--questions", type=int, default=1_000_000)
     parser.add_argument("--queries", type=int, default=200)
-    parser.add_argument("--ranker", type=Path, metavar="DIR", help="that finetune/ranker.py has made: clocked too")
-    parser.add_argument("--out", type=Path, required=True, help="gets the large database, and what it took")
+    parser.add_argument("--ranker", type=Path, metavar="DIR", help="ranker of finetune/ranker.py, clocked too")
+    parser.add_argument("--out", type=Path, required=True, help="folder for the large database and its costs")
     parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)  # in a process of its own
     args = parser.parse_args()
     like = Index(args.index)

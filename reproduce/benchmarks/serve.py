@@ -29,7 +29,7 @@ from tqnet.libraries import machine
 from tqnet.search.index import Index
 from tqnet.search.records import record_question
 
-#: Questions of the index that are asked for, at most.
+#: Maximum number of questions of the index to ask for.
 _KNOWN = 20_000
 
 
@@ -59,7 +59,7 @@ def searches(rows: Sequence[dict[str, Any]], seed: int = 0) -> Iterator[dict[str
 
 
 def ask(address: str, bodies: Iterator[dict[str, Any]], until: float) -> list[Asked]:
-    """What one client is answered, until the clock says so."""
+    """Return the answers to one client, until the time ``until``."""
     collected = []
     with httpx.Client(base_url=address, timeout=60, trust_env=False) as client:
         while (started := time.perf_counter()) < until:

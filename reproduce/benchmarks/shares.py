@@ -62,10 +62,10 @@ class Stopwatch:
     def watch(self, part: str, module: nn.Module, entrance: nn.Module | None) -> None:
         """Clock a module; without gradients it is the momentum encoder's copy.
 
-        Backwards, its time goes from the gradient of what it gives to the gradient of what it takes.
+        In the backward pass, it is clocked from the gradient of its output to the gradient of its input.
 
         Args:
-            entrance: The first layer of a module whose input has no gradient: what this layer gives has the last one.
+            entrance: First layer of a module whose input has no gradient: the gradient of its output comes last.
         """
 
         def before(_: nn.Module, inputs: tuple[Any, ...]) -> None:

@@ -77,7 +77,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Reply:
-    """What a request was answered, and when."""
+    """The answer to a request, and its times."""
 
     request: Request
     status: int
@@ -165,7 +165,7 @@ INVALID = [
 
 
 def ask(address: str, asked: Iterator[Request], ending: Event) -> list[Reply]:
-    """Return what one client is answered until the server ends."""
+    """Return the answers to one client until the server ends."""
     replies = []
     with httpx.Client(base_url=address, timeout=60, trust_env=False) as client:
         for request in asked:
@@ -227,7 +227,7 @@ def end_of(replies: Sequence[Reply], ended: float) -> dict[str, int]:
 
 
 def measure(address: str, server: psutil.Process, bank: QuestionBank, minutes: float, clients: int) -> dict[str, Any]:
-    """Load a server, end it, and tell how it has fared."""
+    """Load a server, end it, and report how it fared."""
     figures, ending = figure_files(bank), Event()
     with httpx.Client(base_url=address, timeout=60, trust_env=False) as client:
         for request in itertools.islice(requests(bank, figures, clients), 5):  # what is loaded on first use

@@ -36,7 +36,7 @@ LENGTHS = range(30, 61)
 
 @dataclass
 class Case:
-    """A batch of problems, and what both decoders are given of it."""
+    """A batch of problems, and its inputs for both decoders."""
 
     solver: WordProblemSolver
     problems: list[WordProblem]
@@ -52,7 +52,7 @@ class Case:
 
     @property
     def tokens(self) -> list[list[int]]:
-        """Of each problem's equation."""
+        """Tokens of each problem's equation."""
         place = self.solver.alphabet.place
         return [[place(token) for token in problem.equation] for problem in self.problems]
 
@@ -181,13 +181,13 @@ def main() -> None:
     parser.add_argument("--bank", required=True)
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument(
-        "--widths", type=int, nargs="+", default=[384, 768], help="of the states: MiniLM's, BERT-base's"
+        "--widths", type=int, nargs="+", default=[384, 768], help="widths of the states: MiniLM's, BERT-base's"
     )
-    parser.add_argument("--layers", type=int, default=2, help="of the encoder")
+    parser.add_argument("--layers", type=int, default=2, help="layers of the encoder")
     parser.add_argument(
-        "--steps", type=int, default=200, help="of training before: the ratio of beam search depends on them"
+        "--steps", type=int, default=200, help="training steps before: the ratio of beam search depends on them"
     )
-    parser.add_argument("--rounds", type=int, default=5, help="after one that warms up")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds after the warm-up")
     args = parser.parse_args()
 
     gold = list(gold_equations(load_bank(args.bank)))[:3000]

@@ -19,7 +19,7 @@ from tqnet.text.equations import OPERATORS, Prefix, ends
 
 
 class Text(NamedTuple):
-    """One problem as a decoder is given it: states of its tokens [t, h], and where its numbers stand among them [q]."""
+    """A decoder's input for one problem: states of its tokens [t, h], and positions of its numbers [q]."""
 
     hidden: Tensor
     number_at: Tensor
@@ -45,11 +45,11 @@ class StackDecoder:
 
     def predict(self, goal: Tensor, source: _Read) -> tuple[Tensor, Tensor]:
         """Context [h] of a goal [h], and log-probabilities [k] of candidates."""
-        of = self.weights
-        energy = of.attention(torch.tanh(of.query(goal) + source.keys)).squeeze(-1)
+        weights = self.weights
+        energy = weights.attention(torch.tanh(weights.query(goal) + source.keys)).squeeze(-1)
         context = energy.softmax(-1) @ source.hidden
-        wanted = of.wanted(torch.cat((goal, context)))
-        return context, F.log_softmax(of.score(torch.tanh(wanted + source.compared)).squeeze(-1), -1)
+        wanted = weights.wanted(torch.cat((goal, context)))
+        return context, F.log_softmax(weights.score(torch.tanh(wanted + source.compared)).squeeze(-1), -1)
 
     def gate(self, gate: Gate, *parts: Tensor) -> Tensor:
         opening, content = gate.both(torch.cat(parts)).chunk(2)
@@ -69,8 +69,8 @@ class StackDecoder:
 
 
 def log_likelihood(decoder: StackDecoder, text: Text, equation: Prefix, tokens: Sequence[int]) -> Tensor:
-    """Of the true tree of one problem, node by node."""
-    source, behind = decoder.read(text), ends(equation)
+    """Return the log-likelihood of one problem's true tree, node by node."""
+    source, after = decoder.read(text), ends(equation)
     goals, pending = {0: source.hidden[0]}, dict[int, Tensor]()
     stack: list[tuple[bool, Tensor]] = []  # operators, and subtrees that are whole
     total = source.hidden.new_zeros(())
@@ -80,7 +80,7 @@ def log_likelihood(decoder: StackDecoder, text: Text, equation: Prefix, tokens: 
         total = total + steps[token]
         if equation[place] in OPERATORS:
             goals[place + 1] = decoder.left(goal, context, embedding)
-            pending[behind[place + 1]] = decoder.pending(goal, context, embedding)
+            pending[after[place + 1]] = decoder.pending(goal, context, embedding)
             stack.append((False, embedding))
             continue
         subtree = embedding
@@ -106,7 +106,7 @@ class _Hypothesis:
         return sum(left is None for *_, left in self.stack)
 
     def take(self, decoder: StackDecoder, token: int, score: float, context: Tensor, source: _Read) -> _Hypothesis:
-        """Itself with one token more."""
+        """Return the hypothesis extended by one token."""
         assert self.goal is not None
         stack, embedding = list(self.stack), source.candidates[token]
         goal: Tensor | None = None
@@ -141,7 +141,7 @@ def beam_search(decoder: StackDecoder, text: Text, beams: int, most: int) -> lis
             best = steps.topk(min(beams, len(steps)))
             for score, token in zip(best.values.tolist(), best.indices.tolist(), strict=True):
                 made.append((hypothesis.score + score, hypothesis, token, context))
-        made.sort(key=lambda of: -of[0])
+        made.sort(key=lambda extended: -extended[0])
         beam = [
             hypothesis if context is None else hypothesis.take(decoder, token, score, context, source)
             for score, hypothesis, token, context in made[:beams]

@@ -136,9 +136,9 @@ class PlainInBf16(Plain):
 def main() -> None:
     parser = make_parser(__doc__)
     parser.add_argument("--bank", required=True)
-    parser.add_argument("--steps", type=int, default=20, help=f"of each, after {WARM_UP} that warm up")
+    parser.add_argument("--steps", type=int, default=20, help=f"steps of each, after {WARM_UP} for warm-up")
     parser.add_argument("--batch-size", type=int, default=32)
-    parser.add_argument("--dropout", type=float, default=0.0, help="of all contestants")
+    parser.add_argument("--dropout", type=float, default=0.0, help="dropout of all contestants")
     parser.add_argument("--compile", action="store_true", help="one more contestant: ours with its BERT compiled")
     args = parser.parse_args()
     quiet()

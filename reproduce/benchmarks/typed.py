@@ -1,4 +1,4 @@
-"""How far a query typed without LaTeX finds what the same query in LaTeX finds.
+"""How much a query typed without LaTeX finds of what the same query in LaTeX finds.
 
     python -m reproduce.benchmarks.typed INDEX [INDEX ...]
 

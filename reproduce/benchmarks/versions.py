@@ -67,12 +67,12 @@ def summary(reports: list[dict[str, Any]], peak: float) -> dict[str, float]:
 
 def main() -> None:
     parser = make_parser(__doc__)
-    parser.add_argument("before", metavar="COMMIT", help="to compare with what is committed last")
-    parser.add_argument("--bank", required=True, type=Path, help="with groups, for SCL")
-    parser.add_argument("--configs", default="configs/geometry", metavar="DIR", help="with settings of every stage")
+    parser.add_argument("before", metavar="COMMIT", help="commit to compare with the last one")
+    parser.add_argument("--bank", required=True, type=Path, help="bank with groups, for SCL")
+    parser.add_argument("--configs", default="configs/geometry", metavar="DIR", help="folder of every stage's settings")
     parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--steps", type=int, default=15, help="of each stage in each round; the first warms up")
-    parser.add_argument("settings", nargs="*", metavar="KEY=VALUE", help="of every stage, beside those in --configs")
+    parser.add_argument("--steps", type=int, default=15, help="steps of each stage in each round; the first warms up")
+    parser.add_argument("settings", nargs="*", metavar="KEY=VALUE", help="more settings of every stage")
     args = parser.parse_intermixed_args()
     settings = [f"data.bank={args.bank.resolve()}", "run.epochs=99", f"run.max_steps={args.steps}", *args.settings]
     reports: dict[tuple[str, str], list[dict[str, Any]]] = {}

@@ -109,5 +109,5 @@ def test_each_strategy_has_its_own_chance() -> None:
 def test_names_and_groups() -> None:
     assert strategy_names(["structure", "swap"]) == ("swap", "shuffle", "repeat")
     assert strategy_names([]) == ()
-    with pytest.raises(ValueError, match=r"'synonym' is none of the strategies swap, .*, or groups text, formula"):
+    with pytest.raises(ValueError, match=r"'synonym' is not one of the strategies swap, .*, or groups text, formula"):
         strategy_names(["synonym"])

@@ -176,7 +176,7 @@ def test_a_bank_without_labels_teaches_nothing(model_folder: str, write_bank, tm
     alike = write_bank(knowledge=(("A",), ("A", "x")), difficulty=None)
     with pytest.raises(ValueError, match="all questions of train have the same knowledge point"):
         fit(alike, model_folder, f"out={tmp_path / 'heads'}")
-    with pytest.raises(ConfigError, match="has no folder that heads could lie in"):
+    with pytest.raises(ConfigError, match="has no folder for heads"):
         recipe.HeadsConfig(model="encoder:minilm")
     assert not (tmp_path / "heads").exists()
 
@@ -185,7 +185,7 @@ def test_what_is_no_folder_of_heads_is_not_replaced(model_folder: str, bank_fold
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / "thesis.tex").write_text("mine")
     for out in (tmp_path / "work", tmp_path / "work" / "thesis.tex", Path(model_folder)):
-        with pytest.raises(ConfigError, match=r"out: .* is there already, and holds no heads"):
+        with pytest.raises(ConfigError, match=r"out: .* already exists and holds no heads"):
             fit(bank_folder, model_folder, f"out={out}")
     assert (tmp_path / "work" / "thesis.tex").read_text() == "mine"
     assert (Path(model_folder) / "config.json").is_file()

@@ -130,7 +130,7 @@ def test_missing_processes_are_started(monkeypatch: pytest.MonkeyPatch) -> None:
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "3"]
     assert called == [torchrun + sys.orig_argv[1:]]
     monkeypatch.setattr(processes, "_launch_words", lambda: [])
-    with pytest.raises(ConfigError, match="several processes were asked for and one was started"):
+    with pytest.raises(ConfigError, match="several processes were requested but one was started"):
         processes.start_missing_processes()
 
 

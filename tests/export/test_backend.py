@@ -75,7 +75,7 @@ def test_a_stale_export_is_passed_over_or_refused(folder: Path, caplog: pytest.L
         encoder = open_encoder(str(folder))
     assert isinstance(encoder, TQNetModel)
     (message,) = caplog.messages
-    assert message.startswith(f"{folder / 'openvino'}: stale, the model beside it has changed since;")
+    assert message.startswith(f"{folder / 'openvino'}: stale, the model next to it has changed since;")
     assert message.endswith("using PyTorch")
     assert np.abs(encoder.encode("Find $x$.") - before).max() > 0.1
     with pytest.raises(ExportError, match="stale"):

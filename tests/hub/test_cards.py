@@ -180,7 +180,7 @@ def test_results_are_added(tiny_model: TQNetModel, tmp_path: Path, capsys: pytes
     assert "license: cc-by-4.0" in text
     assert "Measured afterwards" not in text
     for folder, arguments, message in (
-        (model, [*added[:3], "nobody"], "--name: 'nobody' is none of mine, other"),
+        (model, [*added[:3], "nobody"], "--name: 'nobody' is not one of mine, other"),
         (model, ["--results", str(model / "config.json")], "not results of tqnet evaluate stages"),
         (model, ["--results", str(tmp_path / "gone.json")], "gone.json"),
         (tmp_path, [], "no model here (config.json is missing)"),

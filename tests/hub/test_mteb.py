@@ -160,5 +160,5 @@ def test_what_cannot_be_measured(
 
 def test_what_is_no_encoder(folder: Path) -> None:
     (folder / "solver.json").write_text("{}")
-    with pytest.raises(ValueError, match="a solver of word problems, no encoder of questions"):
+    with pytest.raises(ValueError, match="a solver of word problems, not an encoder of questions"):
         TQNetEncoder(str(folder))

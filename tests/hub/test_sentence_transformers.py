@@ -172,13 +172,13 @@ def test_without_the_word_trust(saved: Save) -> None:
 @pytest.mark.parametrize(
     ("file", "content", "message"),
     [
-        ("solver.json", {}, "a solver of word problems, no encoder of questions; tqnet solve --model takes it"),
+        ("solver.json", {}, "a solver of word problems, not an encoder of questions; tqnet solve --model takes it"),
         ("cross_encoder.json", {}, "a ranker, which reads two questions as one, no encoder"),
         ("pairs.json", {}, "a classifier of pairs of questions, no encoder"),
         (
             "config.json",
             {"model_type": "marian", "restores_questions": True},
-            "a model that rewrites questions, no encoder of questions; tqnet rewrite",
+            "a model that rewrites questions, not an encoder of questions; tqnet rewrite",
         ),
     ],
 )

@@ -118,5 +118,5 @@ def test_unknown_characters_become_tokens_of_every_tokenizer(build: Build, texts
 
 def test_only_a_cut_vocabulary_is_fitted(build: Build, texts: list[str], tmp_path: Path) -> None:
     build("whole", texts[:10]).save_pretrained(tmp_path)
-    with pytest.raises(ConfigError, match=r"^model.vocabulary: bank, but model.start has a whole one"):
+    with pytest.raises(ConfigError, match=r"^model.vocabulary: bank, but model.start has the whole one"):
         build_model(ModelConfig(start=str(tmp_path), vocabulary="bank"), texts)

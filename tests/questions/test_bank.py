@@ -238,5 +238,5 @@ def test_shuffled_figures_are_those_of_another_question_of_the_split() -> None:
 
 
 def test_an_unknown_part_is_refused(tiny_bank: QuestionBank) -> None:
-    with pytest.raises(ValueError, match="'audio' is none of all, text, figures, shuffled"):
+    with pytest.raises(ValueError, match="'audio' is not one of all, text, figures, shuffled"):
         show(tiny_bank, "audio")

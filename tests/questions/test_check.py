@@ -121,7 +121,7 @@ def test_doubles_between_train_and_what_is_measured(write: Write, figure: Figure
 @pytest.mark.parametrize("splits", [("train", "train"), ("test", None)])
 def test_doubles_take_two_splits(write: Write, splits: tuple[str | None, str | None]) -> None:
     report = check_bank(write(*(_question(str(i), split=split) for i, split in enumerate(splits))))
-    assert "overlap     not looked for: that takes questions of train and of valid or test" in report.render()
+    assert "overlap     not checked: needs questions of train and of valid or test" in report.render()
 
 
 def test_images_may_be_left_out(write: Write) -> None:

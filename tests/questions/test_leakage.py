@@ -202,7 +202,7 @@ def test_no_recipe_trains_on_them(bank: str, pairs: str, caplog: pytest.LogCaptu
     caplog.set_level("INFO")
     data = DataConfig(bank=bank, held_out=[pairs])
     assert training_questions(data, pretraining=True).ids == ["3", "4"]
-    assert "3 of 5 questions are left out: data.held_out has them" in caplog.text
+    assert "3 of 5 questions are left out: they or near-duplicates are in data.held_out" in caplog.text
     data.load().select([0, 1]).save(Path(bank).with_name("two.jsonl"))
     with pytest.raises(ConfigError, match=r"^data\.held_out: leaves no question of .*two\.jsonl to train on"):
         training_questions(DataConfig(bank=str(Path(bank).with_name("two.jsonl")), held_out=[pairs]), pretraining=False)

@@ -72,7 +72,7 @@ def test_questions_with_what_operators_made_of_them(tmp_path: Path) -> None:
         ('{"original": 5, "paraphrase": "Why?"}', "original: expected a string, got a number"),
         ('{"original": "Why?", "paraphrase": "Who?", "label": 2}', "label: expected 0 or 1, got 2"),
         ('{"original": "Why?", "paraphrase": "Who?", "label": "yes"}', "label: expected 0 or 1, got 'yes'"),
-        ('{"original": "Why?", "paraphrase": "Who?", "id": "first"}', "id: 'first' is that of line 1"),
+        ('{"original": "Why?", "paraphrase": "Who?", "id": "first"}', "id: 'first' is also the id of line 1"),
         ('{"original": "Why?", "paraphrase": "Who?", "kind": 5}', "kind: expected a string, got a number"),
         ('{"question": "", "positive1": "Why?"}', "question: empty"),
         ('{"question": "Why?", "negative1": "Why?", "positive1": ""}', "record: neither a positive1 .. nor"),

@@ -75,7 +75,11 @@ def test_errors_of_a_recipe_name_its_settings(
         ("finetune.similar", ["run.batch_size=2000"], r"^run\.batch_size: .* too few for a batch of 2000$"),
         ("pretrain.mlm", ["run.batch_size=2000"], r"^run\.batch_size: 2000 .* leaves no step$"),
         ("pretrain.autoencoder", ["optim.visual_lr=0"], r"^optim\.visual_lr: 0 "),
-        ("finetune.similar", ["optim.visual_lr=0"], r"^optim\.visual_lr: 0 would leave the visual stream its random"),
+        (
+            "finetune.similar",
+            ["optim.visual_lr=0"],
+            r"^optim\.visual_lr: 0 would leave the visual stream with its random",
+        ),
         (
             "finetune.similar",
             ["model.visual=null", "model.fusion=none", "optim.text_lr=0"],
@@ -96,7 +100,7 @@ def test_errors_of_a_recipe_name_its_settings(
         ),
         ("pretrain.quesco", ["queue=32", "temperatures=[0.3,0.1,0.3,0.4,0.6]"], r"^temperatures: .*none less than"),
         ("pretrain.consert", ["model.fusion=joint"], r"^model\.fusion: joint"),
-        ("pretrain.disenqnet", ["run.batch_size=1"], r"^run\.batch_size: 1 leaves a question no other one"),
+        ("pretrain.disenqnet", ["run.batch_size=1"], r"^run\.batch_size: 1 is too small"),
         ("pretrain.disenqnet", ["level=7"], r"^level: .*7"),
         ("pretrain.clip", ["run.batch_size=500"], r"^data\.bank: .* \d+ .* with a figure, too few .* 500"),
         ("pretrain.clip", ["model.fusion=joint"], r"^model\.fusion: joint"),
@@ -109,11 +113,15 @@ def test_errors_of_a_recipe_name_its_settings(
             ["data.show=text", *(f"weights.{task}=0" for task in TASKS if task != "figures")],
             r"^weights: .*no question takes part",
         ),
-        ("pretrain.quesnet", ["model.architecture=tqnet"], r"^model\.architecture: tqnet, where .* a quesnet$"),
+        (
+            "pretrain.quesnet",
+            ["model.architecture=tqnet"],
+            r"^model\.architecture: this recipe trains a quesnet, not a tqnet$",
+        ),
         ("finetune.similar", ["data.pairs=pairs.txt"], r"^pairs\.txt"),
         ("finetune.similar", ["block=2", "block_level=9"], r"^level: .*9$"),
         ("finetune.pairs", ["data.pairs=pairs.txt"], r"^pairs\.txt: pairs are read from"),
-        ("finetune.knowledge", ["levels=[2,1,2]"], r"^levels: \[2, 1, 2\] names one twice$"),
+        ("finetune.knowledge", ["levels=[2,1,2]"], r"^levels: \[2, 1, 2\] names a level twice$"),
     ],
 )
 def test_settings_that_do_not_go_together(

@@ -125,7 +125,7 @@ def test_judged_pairs(train: Callable[..., Any], small_bank: Path, tmp_path: Pat
     kept = [json.loads(line) for line in (run.out / "pairs.jsonl").read_text().splitlines()]
     assert {frozenset((pair["a"], pair["b"])) for pair in kept} == {frozenset((r["a"], r["b"])) for r in records}
     file.write_text("\n".join(json.dumps(record | {"similar": 1}) for record in records))
-    with pytest.raises(ConfigError, match="no pairs of both kinds"):
+    with pytest.raises(ConfigError, match="needs both similar and dissimilar pairs"):
         train("finetune.ranker", *FEW, f"data.pairs={file}", "folds=0", out="other")
 
 
@@ -148,7 +148,7 @@ def test_queries_that_the_start_model_has_not_seen(train: Callable[..., Any], mo
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"unseen": True, "data": DataConfig(bank="b", pairs="p")}, "unseen: queries are made of split 'valid'"),
+        ({"unseen": True, "data": DataConfig(bank="b", pairs="p")}, "unseen: uses queries of split 'valid'"),
         ({"folds": 1}, "folds: 1"),
         ({"coefficients": [1.0, 1.0]}, "coefficients"),
         ({"coefficients": [1.0, 0.0, 1.0]}, "coefficients"),

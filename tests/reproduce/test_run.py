@@ -274,7 +274,7 @@ def test_problems_without_an_equation_cannot_be_measured(solvers: Suite, tmp_pat
     with pytest.raises(ValueError, match="no problem of split 'test' has an equation"):
         Bench(solvers, str(bank), tmp_path / "out", ROOT, ENCODING)
     solvers.rows = [Row("start", source="encoder:minilm")]
-    with pytest.raises(SuiteError, match="row start: source: is no solver"):
+    with pytest.raises(SuiteError, match="row start: source: is not a solver"):
         Bench(solvers, str(bank), tmp_path / "out", ROOT, ENCODING)
 
 

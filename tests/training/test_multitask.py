@@ -184,7 +184,7 @@ def test_figures_are_found_among_those_of_other_questions(accelerator: Accelerat
 
 
 def test_solutions_are_found_among_those_of_other_questions(accelerator: Accelerator, bank: QuestionBank) -> None:
-    """Of questions that have one; equal solutions are no negatives of one another."""
+    """Of questions that have one; equal solutions are not negatives of one another."""
     content, solution = unit(5, 4), unit(5, 4, seed=1)
     solutions = Solutions(torch.tensor([True, True, False, True, True]), torch.tensor([7, 8, 9, 7, 6]))
     losses = losses_of(accelerator, bank, solutions=solutions)

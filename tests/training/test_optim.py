@@ -54,7 +54,7 @@ def test_the_last_layers_of_the_text_encoder_alone(build_tiny: Callable[..., TQN
         freeze_streams(model, OptimConfig(text_layers=4))
     with pytest.raises(ConfigError, match="text_lr=0"):
         freeze_streams(model, OptimConfig(text_layers=2, text_lr=0))
-    with pytest.raises(ConfigError, match="text_layers: of a tqnet, not of a quesnet"):
+    with pytest.raises(ConfigError, match="text_layers: needs a tqnet, not a quesnet"):
         freeze_streams(build_tiny(architecture="quesnet"), OptimConfig(text_layers=2))
 
 

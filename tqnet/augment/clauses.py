@@ -28,7 +28,7 @@ from tqnet.text.sentences import CLAUSE_ENDS, SENTENCE_ENDS, cuts
 _LABEL = re.compile(
     r"(?:(?:^|\n|(?<=[.?!;。；])\s)[^\S\n]*(?:\(?\d{1,2}[.)]|\(?[a-e]\))\s|[①-⑨]|[（(][1-9][)）])\s*", re.IGNORECASE
 )
-#: The end of a line with a blank, unless the next line goes on.
+#: The end of a line with a blank, unless the next line continues it.
 _FIELD_END = re.compile(r"(?<!_)_{2,}+[^\n_]*+(?P<line>\n)(?!\s*(?:[a-z]|$))")
 #: Before a further clause of a sentence: "Find $x$ if $y=1$ and $z=2$".
 _JOINT = re.compile(r"(?<![,;\s])\s+(?:and|if|when|where|(?:given|knowing|such)\s+that)\s|且")
@@ -45,7 +45,7 @@ _OPENING = re.compile(
 )
 _CHINESE = re.compile(r"[\u3400-\u9fff，；。！？．]")
 _QUESTION_MARKS = ("?", "？")
-#: Behind a labelled part.
+#: After a labelled part.
 _MARKS = (*_QUESTION_MARKS, *".;。；")
 
 _BLANK = re.compile(r"_{2,}|\\uline|\\underline|（[\s~]*）|\(\s*\)")
@@ -96,12 +96,12 @@ _POINTS_TO_ANSWER = re.compile(r"\b(?:your|rounded|round)\b", re.IGNORECASE)
 _POINTS_TO_PART = re.compile(
     r"\b(?:parts?|previous|above|earlier|preceding)\b|[（(][1-9a-e][)）]|上述|上题", re.IGNORECASE
 )
-#: Least share of common characters for two Chinese clauses to look alike.
+#: Minimum share of common characters for two Chinese clauses to look alike.
 _ALIKE = 0.35
 
 
 class Kind(Enum):
-    """What a clause is to its question."""
+    """Role of a clause in its question."""
 
     CONDITION = auto()
     DEMAND = auto()
@@ -115,12 +115,12 @@ class Level(Enum):
     CLAUSE = auto()
     SENTENCE = auto()
     PART = auto()
-    """All behind a label."""
+    """All after a label."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """``text[start:end]``, without its opening, the mark behind it, and the separator before its repetition."""
+    """``text[start:end]``, without its opening, the mark after it, and the separator before its repetition."""
 
     start: int
     end: int
@@ -146,7 +146,7 @@ def shuffle_clauses(question: Question, rng: np.random.Generator) -> Question:
 
 
 def _movable(group: Sequence[Clause]) -> list[Span]:
-    """Return the spans of clauses that may change places; marks stay where they are, except beside question marks."""
+    """Return the spans of clauses that may change places; marks stay where they are, except next to question marks."""
     if not any(clause.mark in _QUESTION_MARKS for clause in group):
         return [_span(clause) for clause in group]
     return [(clause.start, clause.end + 1) for clause in group] if all(clause.mark for clause in group) else []
@@ -283,7 +283,7 @@ def _joined(text: str, sentence: Clause) -> Iterator[Clause]:
         kind = _kind(text, start, cut)
         start, phrase = start if phrase is None else phrase, None
         if kind is None and mark.strip() in _AND:
-            phrase = start  # "the sum of a and b": it goes on
+            phrase = start  # "the sum of a and b": it continues
             continue
         is_subordinate = _JOINT.fullmatch(mark) and mark.strip() not in _AND
         clause = Clause(start, cut, kind, separator=_separator("" if is_subordinate else mark, comma))

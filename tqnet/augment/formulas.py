@@ -117,7 +117,7 @@ def replace_one(
 
 
 def spared_names(parts: Iterable[Formula]) -> frozenset[str]:
-    """Return letters that are no variables in these formulas: functions, number sets, transposes, binomials."""
+    """Return letters that are not variables in these formulas: functions, number sets, transposes, binomials."""
     return frozenset(
         token.text
         for formula in parts
@@ -238,8 +238,8 @@ def _replaceable_operators(formula: Formula) -> list[int]:
 
 def _has_base(formula: Formula, at: int) -> bool:
     r"""Return whether a logarithm has a base: \log_2, \log^3_2."""
-    behind = argument_end(formula, at + 2) if text_at(formula, at + 1) == "^" else at + 1
-    return text_at(formula, behind) == "_"
+    end = argument_end(formula, at + 2) if text_at(formula, at + 1) == "^" else at + 1
+    return text_at(formula, end) == "_"
 
 
 def _other_operator(operator: str, rng: np.random.Generator) -> str:

@@ -128,7 +128,7 @@ def make_variant(question: Question, rng: np.random.Generator) -> Question:
     return question
 
 
-#: Largest share of common three-word runs, ignoring numbers, of unrelated questions.
+#: Maximum share of common three-word runs, ignoring numbers, of unrelated questions.
 _ALIKE = 0.4
 #: Attempts to draw an unrelated question.
 _TRIES = 20

@@ -125,7 +125,7 @@ def strategy_names(names: Sequence[str]) -> tuple[str, ...]:
     for name in names:
         if name not in STRATEGIES and name not in GROUPS:
             raise ValueError(
-                f"{name!r} is none of the strategies {', '.join(STRATEGIES)}, or groups {', '.join(GROUPS)}"
+                f"{name!r} is not one of the strategies {', '.join(STRATEGIES)}, or groups {', '.join(GROUPS)}"
             )
     wanted = {strategy for name in names for strategy in GROUPS.get(name, (name,))}
     return tuple(strategy for strategy in STRATEGIES if strategy in wanted)

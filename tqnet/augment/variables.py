@@ -55,7 +55,7 @@ _PREFIXES = frozenset((r"\Delta", r"\partial", r"\delta", r"\nabla", "d"))
 def rename_variable(question: Question, rng: np.random.Generator) -> Question:
     r"""Give one variable an unused name throughout: f(x) = \cos 2x becomes f(u) = \cos 2u.
 
-    Spares names that are no variables (`spared_names`), e, i and \pi, and in a question with a figure capitals, which
+    Spares names that are not variables (`spared_names`), e, i and \pi, and in a question with a figure capitals, which
     label it.
     """
     texts = texts_of(question)

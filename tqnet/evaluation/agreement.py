@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from tqnet.questions import QuestionBank, Similarity
     from tqnet.questions.pairs import ScoredPairs
 
-#: Pairs drawn of each rank, at most.
+#: Maximum number of pairs drawn of each rank.
 PAIRS_PER_RANK = 2000
-#: Questions that pairs are drawn of, at most: a matrix of all their pairs must fit in memory.
+#: Maximum number of questions to draw pairs of: a matrix of all their pairs must fit in memory.
 MOST_QUESTIONS = 5000
 
 
@@ -31,8 +31,8 @@ class Pairs:
         nearness: Compared with cosines, ``[p]``: minus the rank, or the score of a judge.
         ranks: ``[p]``, 0 for questions of one group, then KH-distances: L + 1 without a concept in common, L + 2 where
             one of them has none.
-        groups: Of both questions, by which the bootstrap draws, ``[2, p]``.
-        depth: L of the hierarchy.
+        groups: Groups of both questions, which the bootstrap draws, ``[2, p]``.
+        depth: Number of levels L of the hierarchy.
         judged: Whether nearness is the score of a judge.
     """
 
@@ -66,10 +66,10 @@ class AgreementResult:
     """Outcome of ``evaluate_agreement``.
 
     Attributes:
-        pearson, spearman: Between the cosine of a pair and its nearness.
+        pearson, spearman: Correlation between the cosine of a pair and its nearness.
         spearman_interval: 95 % bootstrap interval, resampled by group: a pair counts as often as both of its groups
             are drawn, so that many pairs of one question are not taken for many questions.
-        pairs: How many.
+        pairs: Number of pairs.
         ranks: Similarity by rank, 0 first, of pairs whose rank is known.
         depth, judged: As in ``Pairs``.
     """
@@ -96,9 +96,9 @@ def rank_name(rank: int) -> str:
 def draw_pairs(
     bank: QuestionBank, similarity: Similarity, split: str | None = "test", *, most: int = PAIRS_PER_RANK, seed: int = 0
 ) -> Pairs:
-    """Draw as many pairs of each rank within a split; the nearer the smaller the rank.
+    """Draw equally many pairs of each rank within a split; the smaller the rank, the nearer.
 
-    Most pairs of questions share nothing: drawn without regard to rank, they would be all that counts.
+    Most pairs of questions share nothing: drawn without regard to rank, they would dominate.
     """
     distance = KnowledgeDistance(bank.column("knowledge"))
     places = np.flatnonzero(in_split(bank, split))
@@ -120,7 +120,7 @@ def draw_pairs(
 
 
 def judged_pairs(bank: QuestionBank, similarity: Similarity, scored: ScoredPairs, split: str | None = "test") -> Pairs:
-    """Return the judged pairs within a split; the nearer the higher the score."""
+    """Return the judged pairs within a split; the higher the score, the nearer."""
     within = in_split(bank, split)
     chosen = within[scored.first] & within[scored.second]
     first, second = scored.first[chosen], scored.second[chosen]
@@ -140,7 +140,7 @@ def evaluate_agreement(vectors: npt.NDArray[np.floating], pairs: Pairs, seed: in
     from scipy.stats import pearsonr, spearmanr
 
     if len(np.unique(pairs.nearness)) < 2:
-        raise ValueError("pairs that are not all equally near are needed")
+        raise ValueError("needs pairs that are not all equally near")
     cosine = cosines(vectors[pairs.first], vectors[pairs.second])
     _, ends = np.unique(pairs.groups, return_inverse=True)
     first, second = ends.reshape(pairs.groups.shape)

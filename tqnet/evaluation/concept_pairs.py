@@ -1,4 +1,4 @@
-"""How far the questions of two concepts lie from each other, of near concepts and of far ones (FSE, Figure 6)."""
+"""How far apart the questions of two concepts lie, for near and for far concepts (FSE, Figure 6)."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from tqnet.evaluation.table import Table
 from tqnet.questions import QuestionBank
 from tqnet.questions.question import KnowledgePath
 
-#: Questions that a concept needs to be drawn, and gives at most.
+#: Minimum number of questions of a concept, and maximum number to draw from it.
 LEAST, MOST = 5, 60
-#: Concepts that pairs are drawn of, at most: a list of all their pairs must fit in memory.
+#: Maximum number of concepts to draw pairs of: a list of all their pairs must fit in memory.
 _MOST_CONCEPTS = 1000
 
-#: Near concepts are of one parent; far ones have nothing in common.
+#: Near concepts have the same parent; far ones have nothing in common.
 NEAR, FAR = "near", "far"
 
 
 @dataclass(frozen=True)
 class ConceptPair:
-    """Two concepts, ``near`` or ``far``, with places of as many questions of each, none of both: ``[2, n]``."""
+    """Two concepts, ``near`` or ``far``, with row numbers of n questions of each, none of both: ``[2, n]``."""
 
     kind: str
     concepts: tuple[KnowledgePath, KnowledgePath]
@@ -54,8 +54,8 @@ def draw_concept_pairs(
     """Draw at most ``pairs`` near pairs of concepts, then as many far ones.
 
     Args:
-        split: Whose questions are taken; None: of every split.
-        level: Of the concepts, 2 and more, since near ones have a parent in common; by default the deepest.
+        split: Split whose questions are taken; None takes all.
+        level: Level of the concepts, at least 2, since near ones have a parent in common; by default the deepest.
 
     Raises:
         ValueError: The hierarchy has no such level, or there are no two concepts with enough questions of a kind.

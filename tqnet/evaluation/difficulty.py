@@ -24,7 +24,7 @@ from tqnet.questions.splits import has_splits, question_units
 if TYPE_CHECKING:
     from tqnet.questions import QuestionBank
 
-#: Strengths of the penalty on the weights; the one with the least error on ``valid`` is taken.
+#: Strengths of the penalty on the weights; the one with the smallest error on ``valid`` is taken.
 PENALTIES = tuple(10.0**power for power in range(-1, 6))
 
 #: Draws of the bootstrap; each sorts the test questions.
@@ -58,11 +58,11 @@ class DifficultyResult:
     """Outcome of ``evaluate_difficulty``; difficulties are scaled so that those of ``train`` span 0 to 1.
 
     Attributes:
-        scores, mean: Of the regression, and of always predicting the mean of ``train``.
+        scores, mean: Scores of the regression, and of always predicting the mean of ``train``.
         intervals: 95 % bootstrap intervals of the scores, resampled by group.
         train, valid, test: Questions with a difficulty.
         penalty: The chosen strength.
-        truth, predicted, groups: Of each question of ``test``, for comparing models question by question.
+        truth, predicted, groups: Per question of ``test``, for comparing models question by question.
         drawn: The seed with which the splits were drawn by group, ``None`` if they are the bank's own.
     """
 
@@ -106,7 +106,7 @@ def evaluate_difficulty(vectors: npt.NDArray[np.floating], bank: QuestionBank, s
         vectors: ``[questions, width]``, frozen.
 
     Raises:
-        ValueError: Not one finite vector per question, or ``train`` or ``test`` has but one difficulty.
+        ValueError: Not one finite vector per question, or ``train`` or ``test`` has only one difficulty.
     """
     check_vectors(vectors, len(bank))
     parts = _labelled_splits(bank, seed)
@@ -152,7 +152,7 @@ def _fit(features: dict[str, Any], truth: dict[str, FloatArray]) -> tuple[float,
 
 
 def resampled_scores(truth: FloatArray, predicted: FloatArray, groups: IntArray) -> dict[str, FloatArray]:
-    """Score -> ``[draws]``, of bootstrap draws of whole groups; the same groups give the same draws.
+    """Return score -> ``[draws]`` for bootstrap draws of whole groups; the same groups give the same draws.
 
     Draws of one difficulty alone, which have no degree of agreement, are skipped.
     """

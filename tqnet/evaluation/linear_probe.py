@@ -25,7 +25,7 @@ _TENSORS, _FACTS = "probe.safetensors", "probe.json"
 #: From strong to weak, so that each fit starts from a smoother one; per mean loss over questions.
 L2_STRENGTHS = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5)
 
-#: Most L-BFGS iterations per strength; the loss is then at its minimum (tests/evaluation/test_probe.py).
+#: Maximum number of L-BFGS iterations per strength; the loss is then at its minimum (tests/evaluation/test_probe.py).
 STEPS = 30
 
 _THRESHOLDS = np.arange(0.05, 0.95, 0.05)
@@ -80,7 +80,7 @@ class LinearProbe:
 
     @classmethod
     def load(cls, folder: str | Path) -> LinearProbe:
-        """Read what ``save`` wrote; raise FileNotFoundError if one of the two files is not there."""
+        """Read what ``save`` wrote; raise FileNotFoundError if one of the two files is missing."""
         from safetensors.numpy import load_file
 
         tensors: dict[str, Any] = load_file(Path(folder) / _TENSORS)

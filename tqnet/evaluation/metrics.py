@@ -1,6 +1,6 @@
 """Metrics as pure functions on arrays; none of them knows a model or a bank.
 
-A ranking enters as ``hits [queries, depth]`` (is the j-th neighbour of query i similar to it?), ``depth >= k``, beside
+A ranking enters as ``hits [queries, depth]`` (is the j-th neighbour of query i similar to it?), ``depth >= k``, with
 ``relevant [queries]`` (how many similar questions the corpus holds). A classification enters as two boolean indicator
 matrices ``truth`` and ``predicted``, ``[questions, classes]``, which serve single-label and multi-label tasks alike.
 ``values`` and their ``groups`` are ``[n]``. A mean of nothing is NaN.
@@ -203,21 +203,21 @@ def resampled_ratio(
 
     Shape:
         - numerators, denominators, groups: ``[n]``
-        - output: ``[repeats]``; empty when all are of one group, or there are none
+        - output: ``[repeats]``; empty when all are in one group, or there are none
     """
     sums = resampled_sums(np.stack([numerators, denominators], axis=1), groups, repeats=repeats, seed=seed)
     return sums[:, 0] / np.maximum(sums[:, 1], 1e-12)
 
 
 def resampled_sums(values: npt.NDArray[Any], groups: Groups, *, repeats: int = 2000, seed: int = 0) -> FloatArray:
-    """Column sums ``[repeats, k]`` of draws by group of ``values [n, k]``; ``[0, k]`` of fewer than two groups."""
+    """Column sums ``[repeats, k]`` of draws by group of ``values [n, k]``; ``[0, k]`` for fewer than two groups."""
     by_group = np.stack([_group_sums(column, groups) for column in values.T])
     sums = [by_group[:, drawn].sum(axis=1) for drawn in drawn_groups(by_group.shape[1], repeats, seed)]
     return np.array(sums).reshape(-1, values.shape[1])
 
 
 def drawn_groups(count: int, repeats: int, seed: int = 0) -> Iterator[IntArray]:
-    """Yield bootstrap draws of ``count`` groups, ``[count]``; none of fewer than two, which tell nothing of chance.
+    """Yield bootstrap draws of ``count`` groups, ``[count]``; none for fewer than two, which tell nothing about chance.
 
     One by one: of 20,000 groups, a matrix of all draws would take 320 MB.
     """

@@ -23,9 +23,9 @@ class PairScores:
     """True relations of pairs, and predicted probabilities.
 
     Attributes:
-        truth: int64 ``[p]``, places in RELATIONS.
+        truth: int64 ``[p]``, indices into RELATIONS.
         probabilities: ``[p, 4]``.
-        groups: int64 ``[p]``, for the bootstrap: pairs that share a question, directly or over others, are one group.
+        groups: int64 ``[p]``, for the bootstrap: pairs linked by shared questions are one group.
     """
 
     truth: IntArray
@@ -63,7 +63,7 @@ class PairScores:
 
     @property
     def f1(self) -> list[float]:
-        """F1 of each relation; 0 of one that neither occurs nor is predicted."""
+        """F1 of each relation; 0 for one that neither occurs nor is predicted."""
         right, sizes = np.diag(self.confusion), self.confusion.sum(0) + self.confusion.sum(1)
         return (2 * right / np.maximum(sizes, 1)).tolist()
 

@@ -38,7 +38,7 @@ FONTS = (
     "Microsoft YaHei", "WenQuanYi Zen Hei", "SimHei", "DejaVu Sans",
 )  # fmt: skip
 
-#: Okabe & Ito's palette, which colour-blind readers tell apart; black is left out since it has no dark twin.
+#: Okabe & Ito's palette, which colour-blind readers tell apart; black is left out since it has no dark counterpart.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#B8A800")
 
 
@@ -68,7 +68,7 @@ class ConceptMap:
 def tsne(vectors: npt.NDArray[np.floating], *, seed: int = 0) -> FloatArray:
     """Map vectors ``[n, width]`` to ``[n, 2]`` by t-SNE (van der Maaten & Hinton 2008), started from their PCA.
 
-    Directions alone count. Seconds for n up to some 2,000.
+    Only directions count. Takes seconds for n up to about 2,000.
     """
     from sklearn.decomposition import PCA
     from sklearn.manifold import TSNE

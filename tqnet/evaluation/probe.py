@@ -55,12 +55,12 @@ class LevelResult:
 
     Attributes:
         level: 1 is the coarsest.
-        multi_label: Some question has several concepts at this level.
-        scores, majority: Of the probe, and of always predicting the concept that is most frequent in ``train``.
+        multi_label: Whether some question has several concepts at this level.
+        scores, majority: Scores of the probe, and of always predicting the most frequent concept in ``train``.
         classes: Concepts in ``train``: those that can be predicted.
         unseen: Concepts that occur in ``test`` but not in ``train``; they cannot be predicted and count as missed.
         train, valid, test: Questions with a concept at this level.
-        f1_terms: Of the probe's predictions, ``[2, test]``, for comparing models question by question.
+        f1_terms: F1 terms of the probe's predictions, ``[2, test]``, for comparing models question by question.
         groups: Group of each question of ``test``, ``[test]``.
     """
 

@@ -36,7 +36,7 @@ Vectors = Mapping[str, npt.NDArray[np.floating]]
 
 _LIBRARIES = ("torch", "transformers", "timm", "numpy", "scikit-learn")
 
-#: Questions among which a case is looked for, and queries that are shown with their neighbours.
+#: Number of questions to look for a case in, and of queries to show with their neighbours.
 _TRIED, _EXAMPLES = 64, 6
 
 
@@ -93,7 +93,7 @@ def _scored(results: Results) -> list[tuple[str, SimilarResult]]:
 
 
 def _tiles(results: Results, bank: QuestionBank) -> list[tuple[str, str, str]]:
-    """Number, label and note of each."""
+    """Return number, label and note of each tile."""
     pictured = sum(len(images) > 0 for images in bank.column("images"))
     tiles = [(f"{len(bank):,}", "questions", f"{pictured:,} with figures")]
     if scored := _scored(results):

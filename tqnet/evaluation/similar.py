@@ -87,7 +87,7 @@ class SimilarResult:
         overall: Searched in the whole bank.
         labelled: The same queries, searched among questions that are labelled; ``overall`` counts the others as
             mistakes, this skips them (condensed lists, Sakai 2007). ``None`` where all are labelled.
-        structures: By whether query and corpus have figures.
+        structures: Scores by whether query and corpus have figures.
     """
 
     k: int
@@ -115,7 +115,7 @@ class RecallResult:
 
     Attributes:
         queries: Indices into the bank, ``[queries]``.
-        groups: Of each query, for the bootstrap.
+        groups: Group of each query, for the bootstrap.
         recall: 0 to 1; a query with more than n similar questions cannot reach 1.
     """
 
@@ -148,7 +148,7 @@ def evaluate_similar(
             have different queries: compare models within a part, not the parts of one model.
         pictured: Which questions count as having figures, ``[questions]``; by default those that have some in
             ``bank``.
-        repeats, seed: Of the bootstrap.
+        repeats, seed: Number of draws and seed of the bootstrap.
 
     Raises:
         ValueError: The vectors are not one per question, or not finite, or ``depth < k``.
@@ -161,8 +161,8 @@ def evaluate_similar(
 
     def score(searches: list[tuple[IntArray, IntArray]]) -> RankingScores:
         """Scores of (queries, corpus) pairs of index arrays, the queries of all of them together."""
-        found = [_search(ranker, similarity, *search, depth, least=k) for search in searches]
-        counted, nearest, hits, relevant = (np.concatenate(column) for column in zip(*found, strict=True))
+        results = [_search(ranker, similarity, *search, depth, least=k) for search in searches]
+        counted, nearest, hits, relevant = (np.concatenate(column) for column in zip(*results, strict=True))
         groups, (precision, _) = similarity.groups[counted], precision_at_k(hits, relevant, k)
         return RankingScores(
             queries=counted,
@@ -232,7 +232,7 @@ def rank_recall(
 def _search(
     ranker: Ranker, similarity: Similarity, queries: IntArray, corpus: IntArray, depth: int, least: int
 ) -> tuple[IntArray, IntArray, BoolArray, IntArray]:
-    """Queries with at least so many similar questions in the corpus, their neighbours, hits, and number of similar."""
+    """Return queries with ``least`` or more similar questions, their neighbours, hits, and number of similar ones."""
     within = np.zeros(len(similarity), dtype=bool)
     within[corpus] = True
     neighbours = [similarity.neighbours(int(query)) for query in queries]

@@ -60,7 +60,7 @@ def open_source(source: str, max_length: int | None = None) -> QuestionEncoder:
     )
     try:
         return build_model(plain, [])[0]
-    # What comes out of transformers where a name is unknown, the network is down or the model is no BERT.
+    # What transformers raises if a name is unknown, the network is down or the model is not a BERT.
     except (ImportError, OSError, ValueError, TypeError, RuntimeError) as error:
         raise SourceError(f"{source}: cannot be loaded: {first_line(error)}") from error
 
@@ -90,7 +90,7 @@ def source_notes(source: str) -> tuple[str, ...]:
 
 
 def source_digest(source: str) -> str | None:
-    """Digest of a source's folder; None of a source that is a name."""
+    """Digest of a source's folder; None for a source that is a name."""
     folder = Path(source.removeprefix(ENCODER))
     return content_digest(folder) if folder.is_dir() else None
 

@@ -34,13 +34,13 @@ class Tasks:
     """The tasks that are measured on a bank; ``None`` or ``False`` leaves one out.
 
     Attributes:
-        similarity: For similar-question search: queries of ``split`` (``None``: of all), their ``k`` nearest.
-        hierarchy: For the linear probe.
+        similarity: Relation for similar-question search: queries of ``split`` (``None``: of all), their ``k`` nearest.
+        hierarchy: Concepts for the linear probe.
         difficulty: Whether difficulties are predicted.
         recall: n of R@n, of the same queries and of those with fewer than ``k`` similar questions.
         agreement: Whether similarities are compared with groups and KH-distances, of pairs within ``split``.
         judged: Pairs with judges' scores, which similarities are compared with instead, within ``split``.
-        seed: Of the bootstrap, and of the splits that the probe draws where the bank has none.
+        seed: Seed of the bootstrap, and of the splits that the probe draws where the bank has none.
         left_out: Near-duplicates of ``train`` that are no longer in ``bank`` (see ``without``).
         pictured: Which questions count as having figures, where ``bank`` shows only a part of each.
     """
@@ -80,7 +80,7 @@ class Tasks:
         """Check before anything is encoded that there is something to measure.
 
         Raises:
-            ValueError: No query has k similar questions, or no level of knowledge can be probed, or alike.
+            ValueError: There is not, for example because no query has k similar questions.
         """
         self.check_similar()
         self.check_probe()
@@ -91,7 +91,7 @@ class Tasks:
             if self.judged is None:
                 raise ValueError(f"{where} has no pairs of questions of two ranks (similar, and KH-distances)")
             within = f"{len(self._pairs.first):,} of the {len(self.judged):,} pairs lie within {where}"
-            raise ValueError(f"{within}, and not two of them were judged differently")
+            raise ValueError(f"{within}, and no two of them were judged differently")
 
     def check_similar(self) -> None:
         """Raise a ValueError unless some query has k similar questions."""
@@ -115,7 +115,7 @@ class Tasks:
         if not self.hierarchy.depth:
             raise ValueError("no question of the bank has a knowledge point")
         if not fittable_levels(self.hierarchy, probe_splits(self.bank, seed=self.seed)):
-            raise ValueError("at no level of knowledge are there two concepts in train and a question in test")
+            raise ValueError("no level of knowledge has two concepts in train and a question in test")
 
     @property
     def has_ranks(self) -> bool:
@@ -165,13 +165,13 @@ class Tasks:
 
 
 def parse_stages(specifications: list[str], *, lexical: bool = True) -> dict[str, str]:
-    """``NAME=SOURCE`` of each stage; a source alone is its own name.
+    """Parse ``NAME=SOURCE`` of each stage; a source alone is its own name.
 
     Args:
         lexical: Whether word overlap, which has no vectors, is allowed.
 
     Raises:
-        ValueError: Two stages of one name, or one without vectors where they are needed.
+        ValueError: Two stages have the same name, or one lacks the vectors that are needed.
     """
     pairs = [text.partition("=") if "=" in text else (text, "=", text) for text in specifications]
     names = [name for name, _, _ in pairs]

@@ -74,7 +74,7 @@ class Manifest:
         graphs: Name of each graph -> its file.
         check: Comparison with PyTorch in fp32 (:class:`tqnet.export.make.Check`).
         faults: Failures of that comparison, of an export kept by request.
-        calibration: Of int8: numbers of calibration questions, and of those that were compared as well.
+        calibration: For int8, numbers of calibration questions, and of those that were compared as well.
         not_quantized: Graphs of an int8 export that stay in fp32 for want of calibration questions.
         versions: Library -> its version.
     """
@@ -214,7 +214,7 @@ class ExportedEncoder:
     """An export with the interface of a model's ``encode``; configuration and processor are the model's own.
 
     Args:
-        folder: Of the export.
+        folder: Folder of the export.
         model: Folder of the model, whose weights are not read.
         one_at_a_time: Use all threads for one batch, best for single queries; otherwise for several batches at a time,
             best for many questions (not int8-weights).
@@ -302,7 +302,7 @@ def open_encoder(
 
     Args:
         source: As for :func:`tqnet.evaluation.sources.open_source`.
-        backend: ``torch`` (the model itself), ``openvino``, ``onnx`` or ``auto``, which takes an export beside the
+        backend: ``torch`` (the model itself), ``openvino``, ``onnx`` or ``auto``, which takes an export next to the
             weights if its library is installed, the device is the CPU, and no other precision is requested. A stale
             export is skipped with a warning, and so is one that has not passed the comparison with PyTorch.
         precision: ``auto``, ``fp32`` or ``bf16``.
@@ -319,7 +319,7 @@ def open_encoder(
         folder = model / name
         manifest = Manifest.load(folder)
         if content_digest(model) != manifest.weights:
-            raise ExportError(f"{folder}: stale, the model beside it has changed since; repeat tqnet export")
+            raise ExportError(f"{folder}: stale, the model next to it has changed since; repeat tqnet export")
         if not where:
             manifest.check_passed(folder)
         if device is not None and not device.startswith("cpu"):

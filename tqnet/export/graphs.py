@@ -24,7 +24,7 @@ from tqnet.modeling.visual import feature_cells
 
 TEXT, FIGURES, FUSED = "text", "figures", "fused"
 
-#: Most questions, and figures, of a batch.
+#: Maximum number of questions, and of figures, of a batch.
 _MOST = 4096
 
 
@@ -97,9 +97,9 @@ class Graph:
 def graphs(model: QuestionEncoder) -> list[Graph]:
     """Return the graphs of ``model`` in eval mode; ValueError for other models than TQ-Net, or with GRUs."""
     if not isinstance(model, TQNetModel):
-        raise ValueError(f"a {model.config.model_type} is not exported, only a tqnet is: its LSTMs gain nothing by it")
+        raise ValueError(f"a {model.config.model_type} is not exported, only a tqnet is: its LSTMs would gain nothing")
     if model.config.text_config.model_type == GRUConfig.model_type:
-        raise ValueError("a tqnet of model.text=gru is not exported: its GRUs gain nothing by it")
+        raise ValueError("a tqnet of model.text=gru is not exported: its GRUs would gain nothing")
     longest = most_tokens(model.text) or 512
     b, t, n, f = Dim("b", max=_MOST), Dim("t", min=2, max=longest), Dim("n", max=_MOST), Dim("f", max=_MOST)
     mask = (torch.arange(7) < torch.tensor([[7], [4], [6]])).long()

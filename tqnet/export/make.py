@@ -33,10 +33,10 @@ from tqnet.questions import QuestionBank, Similarity
 
 log = logging.getLogger(__name__)
 
-#: Least mean cosine between the vectors of an export and PyTorch's, by precision.
+#: Minimum mean cosine between the vectors of an export and PyTorch's, by precision.
 LEAST_COSINE = {"fp32": 0.999, "bf16": 0.999, "int8": 0.99, "int8-weights": 0.99}
 
-#: Largest loss of P@5.
+#: Maximum loss of P@5.
 MOST_LOST = 0.005
 
 #: Questions that int8 is calibrated on, and their batches.
@@ -131,8 +131,8 @@ def export(
     """Export the model in ``source`` to the folder ``out``, replacing an export there.
 
     Args:
-        questions: Of the bank, to compare vectors on. int8 is calibrated on others, as far as there are any; the
-            manifest counts those used for both.
+        questions: Number of the bank's questions to compare vectors on. int8 is calibrated on others, as far as there
+            are any; the manifest counts those used for both.
         force: Keep the export whatever the comparison says; the manifest records it, and ``auto`` skips the export.
 
     Raises:
@@ -153,7 +153,7 @@ def export(
         if faults := check.faults(precision):
             if not force:
                 raise NotWrittenError("; ".join([*faults, str(check)]))
-            log.warning("%s: kept by request, for --backend %s alone: %s", out, format, "; ".join(faults))
+            log.warning("%s: kept by request, only for --backend %s: %s", out, format, "; ".join(faults))
         if model.config.reads_images and not check.figures:
             log.warning("%s: no compared question has a figure, so the graphs of figures are unchecked", out)
         if manifest.not_quantized:
@@ -173,7 +173,7 @@ def sample(bank: QuestionBank, count: int, seed: int) -> np.ndarray:
     rows = generator.permutation(len(bank))
     names, sizes = np.unique(groups[groups != ""], return_counts=True)
     chosen: list[int] = []
-    # Groups with five questions beside a query, and none that would dominate the sample.
+    # Groups with five questions besides a query, and none that would dominate the sample.
     fit = names[(sizes > 5) & (sizes <= max(6, count // 8))]
     for name in generator.permutation(fit):
         if len(chosen) >= count * 3 // 4:
@@ -198,7 +198,7 @@ def write(
 
     Args:
         source: Folder of the model's weights.
-        questions: To calibrate int8 on.
+        questions: Questions to calibrate int8 on.
 
     Raises:
         ExportError: The format does not support this precision.

@@ -68,7 +68,7 @@ def write_card(
 
     Args:
         folder: RUN/model; its trainings are read from the folder around it.
-        licence: Of the weights, as the hub names it; by default that of the present card, or "unknown".
+        licence: Licence of the weights, as the hub names it; by default that of the present card, or "unknown".
         measured: Title -> rows of (metric, score) of later evaluations, merged with those of the present card; None for
             new weights, which drops the present ones.
         force: Write it in any case.
@@ -77,7 +77,7 @@ def write_card(
         True if the card is up to date.
 
     Raises:
-        FileNotFoundError: The folder holds no model of tqnet's.
+        FileNotFoundError: The folder holds no tqnet model.
         OSError: It cannot be written.
     """
     kind, path, before = kind_of(folder), folder.resolve(), _text_of_ours(folder / CARD) or ""
@@ -110,12 +110,12 @@ def write_card(
 
 
 def write_probe_card(out: Path, model: str, bank: QuestionBank, result: ProbeResult, table: str) -> bool:
-    """Write README.md beside linear probes of knowledge points, unless one there is not tqnet's or was edited.
+    """Write README.md next to linear probes of knowledge points, unless one there is not tqnet's or was edited.
 
     Args:
         out: Folder with level-1, level-2, ...
         model: Folder of the model whose vectors they read.
-        bank: For fitting and scoring.
+        bank: Bank that they were fitted and scored on.
         table: Scores as Markdown.
 
     Returns:
@@ -244,8 +244,8 @@ def no_path(setting: str, value: Any) -> Any:
     """Return ``value``, or the name of a path."""
     if not isinstance(value, str) or not ("/" in value or "\\" in value):
         return value
-    of_hub = setting in _HUB and value.count("/") == 1 and not value.startswith((".", "/", "~")) and "\\" not in value
-    return value if of_hub and not Path(value).exists() else short_name(value.replace("\\", "/"))
+    on_hub = setting in _HUB and value.count("/") == 1 and not value.startswith((".", "/", "~")) and "\\" not in value
+    return value if on_hub and not Path(value).exists() else short_name(value.replace("\\", "/"))
 
 
 def _yaml(settings: dict[str, Any]) -> str:

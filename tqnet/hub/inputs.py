@@ -27,11 +27,11 @@ def load_encoder(folder: str) -> QuestionEncoder:
 
     Raises:
         FileNotFoundError: The folder holds no model.
-        ValueError: Its model is no encoder of questions, or its weights are damaged.
+        ValueError: Its model is not an encoder of questions, or its weights are damaged.
     """
     kind = kind_of(folder)
     if not kind.gives_vectors:
-        raise ValueError(f"{folder}: a {kind.what}, no encoder of questions; {kind.taken_by} takes it")
+        raise ValueError(f"{folder}: a {kind.what}, not an encoder of questions; {kind.taken_by} takes it")
     return load_model(folder)
 
 

@@ -31,11 +31,11 @@ class Stage:
         settings: All of them, nested.
         facts: run.json: bank, versions, processes and machine.
         steps: Optimizer steps.
-        step: Of the model that was kept.
+        step: Step of the model that was kept.
         valid: Scores of that model on ``valid``; empty if none chose it.
         before: The same scores before the first step.
         questions: Questions seen, counted once per epoch.
-        minutes: Of the steps, without evaluations; None if not logged.
+        minutes: Minutes of the steps, without evaluations; None if not logged.
     """
 
     recipe: str
@@ -175,7 +175,7 @@ def read_measured(file: Path, name: str | None = None) -> dict[str, list[tuple[s
 
     Args:
         file: results.json of ``tqnet evaluate stages`` or ``tqnet evaluate mteb``.
-        name: Of a model in it; by default the last.
+        name: Name of a model in it; by default the last.
 
     Raises:
         OSError: The file cannot be read.
@@ -193,7 +193,7 @@ def read_measured(file: Path, name: str | None = None) -> dict[str, list[tuple[s
     if not isinstance(stages, Mapping) or not stages:
         raise ValueError(f"{file}: not results of tqnet evaluate stages or of tqnet evaluate mteb")
     if name is not None and name not in stages:
-        raise ValueError(f"{file}: --name: {name!r} is none of {', '.join(stages)}")
+        raise ValueError(f"{file}: --name: {name!r} is not one of {', '.join(stages)}")
     measured = stages[next(reversed(stages)) if name is None else name]
     rows = []
     if similar := measured.get("similar"):

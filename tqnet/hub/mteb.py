@@ -71,7 +71,7 @@ def similar_questions(
 
     Args:
         similarity: By default, questions of one group are similar.
-        split: Of the queries; None for all.
+        split: Split of the queries; None for all.
         figures: Include the figures of questions, for models that read any.
 
     Raises:
@@ -136,7 +136,7 @@ class TQNetEncoder(AbsEncoder):
 
     Raises:
         FileNotFoundError: The folder holds no model.
-        ValueError: Its model is no encoder of questions, or the precision is unknown.
+        ValueError: Its model is not an encoder of questions, or the precision is unknown.
     """
 
     def __init__(
@@ -185,7 +185,7 @@ def model_meta(folder: str, model: Any, revision: str | None = None) -> ModelMet
     name = path.parent.name if path.name == "model" else path.name
     text = getattr(model.config, "text_config", None)
     facts = {
-        "name": f"tqnet/{name}",  # without a loader: it would need the path, and mteb writes that beside the scores
+        "name": f"tqnet/{name}",  # without a loader: it would need the path, and mteb writes that next to the scores
         "revision": revision or content_digest(path),
         "n_parameters": sum(weights.numel() for weights in model.parameters()),
         "n_embedding_parameters": getattr(text, "vocab_size", 0) * model.config.hidden_size or None,

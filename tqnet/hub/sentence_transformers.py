@@ -45,12 +45,12 @@ class TQNetModule(InputModule):
         """Load a trained folder, or one of the hub, with its ``subfolder``, ``token``, ``revision`` and the like.
 
         Raises:
-            FileNotFoundError: There is no model of tqnet's.
-            ValueError: The model is no encoder of questions, its weights are damaged, or there are options for them
+            FileNotFoundError: There is no tqnet model.
+            ValueError: The model is not an encoder of questions, its weights are damaged, or there are options for them
                 (they are loaded in fp32, as saved), or another backend than torch.
         """
         if (backend := options.get("backend", "torch")) != "torch":
-            raise ValueError(f"backend: {backend!r}, but models of tqnet run in torch alone")
+            raise ValueError(f"backend: {backend!r}, but models of tqnet run only in torch")
         for name in ("model_kwargs", "processor_kwargs", "config_kwargs"):
             if options.get(name):
                 raise ValueError(f"{name}: a model of tqnet takes none ({', '.join(options[name])})")

@@ -29,8 +29,8 @@ def rince(similarity: Tensor, ranks: Tensor, temperatures: Tensor, form: str = "
         form: ``in`` (QuesCo's) sums a rank's positives inside the logarithm, ``out`` averages their logarithms, and
             ``out-in`` uses ``out`` for ranks 0 and 1 and ``in`` for the rest.
 
-        Returns:
-            The loss, and the terms [b, L + 1], 0 where a rank has none.
+    Returns:
+        The loss, and the terms [b, L + 1], 0 where a rank has none.
     """
     last = len(temperatures) - 1
     outside = {"in": 0, "out": last, "out-in": min(2, last)}[form]

@@ -34,7 +34,7 @@ from tqnet.modeling.pretrained import (
 )
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.modeling.quesnet import QuesNetModel
-from tqnet.modeling.settings import BESIDE_START, ModelConfig
+from tqnet.modeling.settings import SET_WITH_START, ModelConfig
 from tqnet.modeling.text_encoders import (
     is_causal,
     load_text_encoder,
@@ -60,13 +60,13 @@ def build_model(config: ModelConfig, texts: Iterable[str]) -> tuple[QuestionEnco
     Raises:
         FileNotFoundError: A configured folder does not exist.
         ImportError: ``text=minilm`` or ``visual=lite0`` without its package.
-        ConfigError: Settings that contradict one another or the encoder.
+        ConfigError: Settings contradict one another or the encoder.
     """
     if config.start:
         model = _load_setting(config.start, "model.start")
-        _check_beside_start(config, model.config.model_type)
+        _check_set_with_start(config, model.config.model_type)
         if model.processor is None:
-            raise FileNotFoundError(f"model.start: {config.start}: the model has no processor beside it")
+            raise FileNotFoundError(f"model.start: {config.start}: the folder has no processor")
         _fit_vocabulary(model, config, texts)
     else:
         model = _new_model(config, texts)
@@ -77,7 +77,7 @@ def build_model(config: ModelConfig, texts: Iterable[str]) -> tuple[QuestionEnco
     if config.lora:
         kind = model.text.config.model_type if isinstance(model, TQNetModel) else model.config.model_type
         if not isinstance(model, TQNetModel) or kind == GRUConfig.model_type or config.text in _LEARNT:
-            raise ConfigError(f"model.lora: adapters of a trained text encoder, which {config.text or kind} is not")
+            raise ConfigError(f"model.lora: needs a trained text encoder, which {config.text or kind} is not")
         add_adapters(model.text, config.lora)
     return model, model.processor
 
@@ -119,11 +119,11 @@ def load_model(folder: str | Path, *, of_ranker: bool = False) -> QuestionEncode
     if not (Path(folder) / "config.json").is_file():
         raise FileNotFoundError(f"{folder}: no model here (config.json is missing)")
     if not of_ranker and (Path(folder) / str(RANKER.mark)).is_file():
-        raise ValueError(f"{folder}: a ranker, which reads questions two by two and has no vectors of one")
+        raise ValueError(f"{folder}: a ranker, which reads questions in pairs and has no vectors of single ones")
     with readable(folder):
         model = AutoModel.from_pretrained(folder, dtype=torch.float32, trust_remote_code=False)
     if not isinstance(model, QuestionEncoder):
-        raise FileNotFoundError(f"{folder}: a {model.config.model_type}, none of tqnet, quesnet")
+        raise FileNotFoundError(f"{folder}: a {model.config.model_type}, neither a tqnet nor a quesnet")
     return model
 
 
@@ -139,7 +139,7 @@ def readable(folder: str | Path) -> Iterator[None]:
     except UnpicklingError as error:
         raise ValueError(f"{folder}: its weights hold more than tensors, and would run code") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{folder}: no model that can be read: {first_line(error)}") from error
+        raise ValueError(f"{folder}: the model cannot be read: {first_line(error)}") from error
 
 
 def set_dropout(model: nn.Module, rate: float) -> None:
@@ -147,7 +147,7 @@ def set_dropout(model: nn.Module, rate: float) -> None:
     for module in model.modules():
         if isinstance(module, nn.Dropout):
             module.p = rate
-        for name, value in vars(module).items():  # of attention, mostly, which applies it by a function
+        for name, value in vars(module).items():  # mostly of attention, which applies it as a function
             if "dropout" in name and isinstance(value, int | float):
                 setattr(module, name, rate)
 
@@ -159,14 +159,14 @@ def _load_setting(folder: str, setting: str) -> QuestionEncoder:
         raise FileNotFoundError(f"{setting}: {error}") from error
 
 
-def _check_beside_start(config: ModelConfig, architecture: str) -> None:
+def _check_set_with_start(config: ModelConfig, architecture: str) -> None:
     if config.architecture not in (None, architecture):
         start = f"model.start={config.start} is {architecture}"
         raise ConfigError(f"model.architecture: {config.architecture}, but {start}")
-    changed = [f.name for f in fields(config) if f.name not in BESIDE_START and getattr(config, f.name) != f.default]
+    changed = [f.name for f in fields(config) if f.name not in SET_WITH_START and getattr(config, f.name) != f.default]
     if changed:
         names = ", ".join(f"model.{name}" for name in changed)
-        raise ConfigError(f"{names}: fixed by model.start={config.start}, so it cannot be set beside it")
+        raise ConfigError(f"{names}: fixed by model.start={config.start} and cannot be set with it")
 
 
 def _check_length(config: ModelConfig, encoder: PreTrainedModel) -> None:
@@ -179,7 +179,7 @@ def _fit_vocabulary(model: QuestionEncoder, config: ModelConfig, texts: Iterable
     """Make the vocabulary of a trained model whole, or fit it to other texts."""
     origin = model.config.vocabulary_of
     if config.vocabulary == "bank" and origin is None:
-        raise ConfigError("model.vocabulary: bank, but model.start has a whole one; cut it where the model is made")
+        raise ConfigError("model.vocabulary: bank, but model.start has the whole one; cut it when the model is made")
     if config.vocabulary and origin:
         restore_vocabulary(model, origin)
     if config.vocabulary == "bank" and origin:
@@ -253,7 +253,7 @@ def _new_tqnet(config: ModelConfig, shape: PretrainedConfig, encoder: PreTrained
         _check_joint(model)
     # Batch norm cannot take the variance of the single value that a batch with one such figure has.
     if model.config.reads_images and model.cells_per_image < 2:
-        raise ConfigError(f"model.image_size: at {config.image_size}, a figure is a single cell; take more")
+        raise ConfigError(f"model.image_size: at {config.image_size}, a figure is a single cell; use a larger size")
     if encoder is not None:
         model.text.load_state_dict(encoder.state_dict())
     return model
@@ -263,9 +263,9 @@ def _check_joint(model: TQNetModel) -> None:
     """Raise ConfigError if figures cannot enter the text encoder's own sequence."""
     kind, width = model.text.config.model_type, model.get_input_embeddings().embedding_dim
     if isinstance(model.text.config, GRUConfig):
-        raise ConfigError("model.fusion: joint, but the GRUs of model.text=gru read words alone")
+        raise ConfigError("model.fusion: joint, but the GRUs of model.text=gru read only words")
     if is_causal(model.text):
-        raise ConfigError(f"model.fusion: joint, but no word of a {kind}, a decoder, would see the figures behind it")
+        raise ConfigError(f"model.fusion: joint, but no word of a {kind}, a decoder, would see the figures after it")
     if width != (hidden := model.config.hidden_size):
         raise ConfigError(f"model.fusion: joint, but embeddings of this {kind} are {width} wide, its states {hidden}")
 

@@ -15,14 +15,14 @@ class EncoderConfig(PretrainedConfig):
         visual_backbone: Name of a ``timm`` model; None for a model that reads no figures.
         visual_norm: ``batch``; ``frozen`` (batch statistics never move); ``group`` (GroupNorm instead).
         image_size: Side in pixels of the white square that figures are fitted into.
-        max_images: Most figures per question; the rest are dropped, counted in a warning.
+        max_images: Maximum number of figures per question; the rest are dropped, counted in a warning.
         transductive: Pre-training read valid and test questions, unlabelled; reported with scores.
-        visual_trained: Whether the visual backbone has learnt anything; None in models that do not say.
-        vocabulary_of: Text encoder of whose vocabulary the model has a part; None for all of it.
-        matryoshka: Widths of a vector's beginnings that were trained to serve alone.
+        visual_trained: Whether the visual backbone has learnt anything; None in models that did not record it.
+        vocabulary_of: Text encoder whose vocabulary was cut for the model; None if it was not.
+        matryoshka: Widths that vectors may be cut to, since their beginnings were trained too.
 
     Raises:
-        ValueError: A setting outside its choices, or widths that do not divide.
+        ValueError: A setting is not among its choices, or widths do not divide.
     """
 
     model_class: ClassVar[str]
@@ -54,11 +54,11 @@ class EncoderConfig(PretrainedConfig):
 
     @classmethod
     def register_for_auto_class(cls, auto_class: Any = None) -> None:
-        """Do nothing: transformers would copy our sources beside a model, where ``auto_map`` names the package."""
+        """Do nothing: transformers would copy our sources into the folder, where ``auto_map`` names the package."""
 
     def _check_choice(self, name: str, *choices: str) -> None:
         if getattr(self, name) not in choices:
-            raise ValueError(f"{name}: {getattr(self, name)!r} is none of {', '.join(choices)}")
+            raise ValueError(f"{name}: {getattr(self, name)!r} is not one of {', '.join(choices)}")
 
 
 class TQNetConfig(EncoderConfig):
@@ -73,8 +73,8 @@ class TQNetConfig(EncoderConfig):
             dimension, zero in a new model), or the ``first`` or ``last`` token of the text.
         readout: Whether a linear map reads the vector out (:class:`tqnet.modeling.lexical.LexicalReadout`); by default
             where ``lexical`` is set.
-        lexical: Width of the question's terms that it reads beside the vector; 0 for none.
-        lexical_buckets, lexical_weight: Rows of its terms, and their weight beside the vector.
+        lexical: Width of the question's terms that it reads along with the vector; 0 for none.
+        lexical_buckets, lexical_weight: Number of rows for terms, and their weight relative to the vector.
         settings: Those of :class:`EncoderConfig`.
     """
 
@@ -137,7 +137,7 @@ class QuesNetConfig(EncoderConfig):
         hidden_size: Width of words, figures and the question's vector; each direction of the content layer has half.
         content_layers: Stacked LSTMs per direction.
         sentence_heads: Attention heads of the sentence layer.
-        sentence_pooling: ``max`` or ``mean`` over the places of the sequence.
+        sentence_pooling: ``max`` or ``mean`` over the positions of the sequence.
         dropout: Applied between LSTMs and in attention.
         settings: Those of :class:`EncoderConfig`.
     """

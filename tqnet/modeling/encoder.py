@@ -69,7 +69,7 @@ class QuestionEncoder(PreTrainedModel):
 
     @classmethod
     def register_for_auto_class(cls, auto_class: Any = None) -> None:
-        """Do nothing: transformers would copy our sources beside a model, where ``auto_map`` names the package."""
+        """Do nothing: transformers would copy our sources into the folder, where ``auto_map`` names the package."""
 
     def save_pretrained(self, folder: Any, *args: Any, **kwargs: Any) -> None:  # type: ignore[override]
         """Write weights, adapters merged, configuration, processor and files for other libraries to ``folder``."""
@@ -105,11 +105,11 @@ class QuestionEncoder(PreTrainedModel):
         return cells
 
     def freeze_figures(self) -> None:
-        """Freeze what figures alone need, in a training that reads none: weights would decay without being used."""
+        """Freeze what only figures need, for training without them: weights would decay without being used."""
         self.visual.requires_grad_(False)
 
     def freeze_vector(self) -> None:
-        """Freeze what ``embedding`` alone needs, in a training without it; nothing, by default."""
+        """Freeze what only ``embedding`` needs, for training without it; nothing, by default."""
 
     def parts(self, lengths: Lengths) -> Sequence[np.ndarray]:
         """Return the rows of each part (`Parts`): one part with all rows."""

@@ -29,7 +29,7 @@ def attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | Non
     return attended.bfloat16()
 
 
-def _of_encoder(
+def _encoder_attention(
     module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **options: Any
 ) -> tuple[Tensor, None]:
     """Wrap transformers' own SDPA, which handles the options of all encoders."""
@@ -56,15 +56,15 @@ def _in_fp32(
     return query.float(), key.float(), value.float(), mask
 
 
-def _mask_of_encoder(*arguments: Any, **options: Any) -> Tensor | None:
-    """Wrap transformers' own mask, which waits for the device to look if a mask given to it is needed."""
-    if options.get("attention_mask") is not None:  # we give it where texts are padded
+def _encoder_mask(*arguments: Any, **options: Any) -> Tensor | None:
+    """Wrap transformers' own mask, which waits for the device to check whether a given mask is needed."""
+    if options.get("attention_mask") is not None:  # we pass one only where texts are padded
         options |= {"allow_is_bidirectional_skip": False, "allow_is_causal_skip": False}
     return sdpa_mask(*arguments, **options)
 
 
-AttentionInterface.register(SDPA, _of_encoder)
-AttentionMaskInterface.register(SDPA, _mask_of_encoder)
+AttentionInterface.register(SDPA, _encoder_attention)
+AttentionMaskInterface.register(SDPA, _encoder_mask)
 
 
 class LastProjection(nn.Linear):

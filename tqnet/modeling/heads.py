@@ -35,7 +35,7 @@ class ContrastiveEncoder(nn.Module):
     """A model with one projector per stream.
 
     Args:
-        streams: Of `STREAM_OUTPUTS`, or the beginnings of their vectors (:func:`nested`).
+        streams: Keys of `STREAM_OUTPUTS`, or beginnings of their vectors (:func:`nested`).
         dimension: Width of the projections; 0 contrasts the vectors themselves.
     """
 
@@ -121,7 +121,7 @@ class KeyQueue(nn.Module):
         self.valid.copy_((self.valid + added).clamp(max=self.size))
 
     def negatives(self, ids: Tensor, hashes: Tensor) -> tuple[Tensor, Tensor]:
-        """Return all keys [size, d] and a mask [b, size], True where one is not valid, or of the same question or
+        """Return all keys [size, d] and a mask [b, size], True where a key is not valid, or has the same question or
         content."""
         empty = torch.arange(self.size, device=self.keys.device) >= self.valid
         same_id = ids[:, None] == self.ids[None, :]
@@ -171,7 +171,7 @@ class EmbeddingAugmentation:
             raise ValueError(f"a text encoder {kind} has no layer of embeddings to change")
         self._inputs = inspect.signature(embeddings.forward)
         if "shuffle" in kinds and "position_ids" not in self._inputs.parameters:
-            raise ValueError(f"a text encoder {kind} adds no positions to its embeddings that could be shuffled")
+            raise ValueError(f"a text encoder {kind} adds no positions to its embeddings to shuffle")
         self.kinds, self.rate, self._padding = kinds, rate, model.text.config.pad_token_id
         self._first = first_position(model.text)
         embeddings.register_forward_pre_hook(self._positions, with_kwargs=True)

@@ -89,13 +89,13 @@ def kind_of(folder: str | os.PathLike[str]) -> Kind:
         return ENCODER
     if config.get("restores_questions"):
         return REWRITER
-    raise FileNotFoundError(f"{folder}: a {config.get('model_type')}, no model of tqnet")
+    raise FileNotFoundError(f"{folder}: a {config.get('model_type')}, not a model of tqnet")
 
 
 def introduce(folder: str | os.PathLike[str]) -> list[str]:
     """Write the missing files that transformers and sentence-transformers look for; return their names.
 
-    All kinds get them: for a folder that is no encoder, the class that those for sentence-transformers name raises a
+    All kinds get them: for a folder that is not an encoder, the class named in those for sentence-transformers raises a
     one-line error saying what it is. Does not import sentence-transformers.
     """
     missing = [name for name in _FILES if not (Path(folder) / name).exists()]

@@ -43,12 +43,12 @@ Parts = Callable[[Lengths], Sequence[np.ndarray]]
 
 
 def partition(text: np.ndarray, visual: np.ndarray, most: int, overhead: int) -> list[slice]:
-    """Split rows into consecutive parts so that what is computed, padding included, is least.
+    """Split rows into consecutive parts that minimise computation, padding included.
 
     Args:
         text, visual: [n], tokens of each row; a part is padded to the longest text and the most visual tokens in it.
-        most: Rows of a part at most.
-        overhead: What a part costs in itself, in tokens.
+        most: Maximum number of rows per part.
+        overhead: Fixed cost of a part, in tokens.
     """
     least, start_of = np.zeros(len(text) + 1), np.zeros(len(text) + 1, dtype=int)
     for stop in range(1, len(text) + 1):

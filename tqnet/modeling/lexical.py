@@ -1,4 +1,4 @@
-"""A linear read-out of an encoder: its vector beside the question's terms, mapped to one vector."""
+"""A linear read-out of an encoder: its vector and the question's terms, mapped to one vector."""
 
 from __future__ import annotations
 

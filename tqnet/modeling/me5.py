@@ -16,7 +16,7 @@ from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_toke
 
 from tqnet.files import atomic_folder
 
-#: What e5 was trained with before every text (Wang et al. 2024); for passages too where the task is symmetric.
+#: Prefix of every text in e5's training (Wang et al. 2024); for passages too where the task is symmetric.
 PROMPT = "query: "
 
 _VERSION = "0.3.0"

@@ -46,7 +46,7 @@ class TQNetModel(QuestionEncoder):
     def __init__(self, config: TQNetConfig):
         super().__init__(config)
         self.text = new_text_encoder(config.text_config)
-        self.text.config.use_cache = False  # of a decoder's keys
+        self.text.config.use_cache = False  # the keys and values of a decoder
         halve_residuals(self.text)
         # Ours differs from PyTorch's in speed only; set_attn_implementation("sdpa") restores theirs.
         if self.text.config._attn_implementation == "sdpa":
@@ -70,7 +70,7 @@ class TQNetModel(QuestionEncoder):
     def resize_token_embeddings(self, *args: Any, **kwargs: Any) -> nn.Embedding:
         """Change the vocabulary; a read-out that counts the tokens of the old one is dropped with a warning."""
         if self.readout is not None and self.readout.terms is not None:
-            log.warning("the read-out of the model is left out: it counts the tokens of another vocabulary")
+            log.warning("the read-out of the model is dropped: it counts the tokens of another vocabulary")
             self.readout, self.config.readout, self.config.lexical = None, False, 0
         return super().resize_token_embeddings(*args, **kwargs)
 
@@ -94,7 +94,7 @@ class TQNetModel(QuestionEncoder):
             image_cells: [n, c, features], replaces ``pixel_values`` if the backbone has already run
                 (:meth:`VisualStream.cells`).
             sides: [b, t], for two texts joined into one: 1 and 2 at their words, 0 elsewhere.
-            lengths: Of the batch's questions; without them, the forward pass waits for the device to count.
+            lengths: Lengths of the batch's questions; without them, the forward pass waits for the device to count.
         """
         shown = pixel_values is not None or image_cells is not None
         lengths = lengths or Lengths.read(attention_mask, image_counts if shown else None)
@@ -171,7 +171,7 @@ class TQNetModel(QuestionEncoder):
         """Return text stream [b, t, h], fused tokens [b, t + v, h] and their mask.
 
         Args:
-            padded: Whether any text is, and any figure: attention is faster without a mask.
+            padded: Whether any text is padded, and any figure: attention is faster without a mask.
         """
         t, v = input_ids.shape[1], visual.shape[1]
         if self.config.fusion == "joint" and v:
@@ -203,13 +203,13 @@ class TQNetModel(QuestionEncoder):
             nn.init.zeros_(self.figure_gate)
 
     def freeze_figures(self) -> None:
-        """Freeze what figures alone need, the gate behind them too."""
+        """Freeze what only figures need, including their gate."""
         super().freeze_figures()
         if self.figure_gate is not None:
             self.figure_gate.requires_grad_(False)
 
     def freeze_vector(self) -> None:
-        """Freeze what ``embedding`` alone needs, in a training without it: DDP waits for all other gradients."""
+        """Freeze what only ``embedding`` needs, for training without it: DDP waits for all other gradients."""
         for part in (getattr(self, "fusion", None), self.figure_gate, self.readout):
             if part is not None:
                 part.requires_grad_(False)

@@ -18,7 +18,7 @@ IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 #: Sentence encoders of 6 and 12 layers, in English and in a hundred languages.
 MINILM, ME5 = "minilm", "me5"
 
-#: Texts by which the language of a bank is told, and the share of Chinese ones that makes it Chinese or mixed.
+#: Number of texts that tell a bank's language, and the share of Chinese ones that makes it Chinese or mixed.
 _SAMPLE, _CHINESE = 1000, 0.02
 
 
@@ -40,7 +40,7 @@ PACKAGED = tuple(_LITE)
 
 
 def check_folder(name: str, where: str = "") -> None:
-    """Raise FileNotFoundError, prefixed by ``where``, if ``name`` is no folder and cannot be a hub name."""
+    """Raise FileNotFoundError, prefixed by ``where``, if ``name`` is not a folder and cannot be a hub name."""
     if (name.startswith((".", "/")) or name.count("/") > 1) and not Path(name).is_dir():
         raise FileNotFoundError(f"{where}{name}: no such folder")
 
@@ -79,7 +79,7 @@ def backbone_name(visual: str | None) -> str | None:
     import timm
 
     name = _LITE[visual].backbone if visual in _LITE else visual
-    if ":" not in name and not timm.is_model(name):  # "hf-hub:owner/model" is for the hub to know
+    if ":" not in name and not timm.is_model(name):  # only the hub knows "hf-hub:owner/model"
         raise ValueError(f"model.visual: {visual!r} is not {', '.join(_LITE)} or a backbone of timm")
     return name
 

@@ -49,7 +49,7 @@ class TQNetProcessor(ProcessorMixin):
             off-the-shelf encoder, on once the vocabulary has LaTeX tokens.
         mark_numbers: Replace numbers by tokens of their index and kind (:mod:`tqnet.text.numbers`), for the
             solver of word problems.
-        prompt: Put before every text, such as ``query: ``.
+        prompt: Prefix of every text, such as ``query: ``.
     """
 
     def __init__(

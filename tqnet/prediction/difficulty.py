@@ -73,7 +73,7 @@ class DifficultyHead:
         return round(float(self.shares.sum(dtype=np.float64)))
 
     def reach(self, coverage: float) -> float:
-        """Return half the width of an interval: the least error whose cumulative share is ``(groups + 1) coverage``.
+        """Return half the width of an interval: the smallest error whose cumulative share is ``(groups + 1) coverage``.
 
         Infinite if ``valid`` has too few groups.
         """

@@ -108,13 +108,13 @@ def score_knowledge(
         if not len(rows):
             continue
         nodes = head.tree.concepts(level)
-        of_level = chance[rows][:, nodes]
-        order = nodes[np.argsort(-of_level, axis=1, kind="stable")[:, :3]]
+        level_chance = chance[rows][:, nodes]
+        order = nodes[np.argsort(-level_chance, axis=1, kind="stable")[:, :3]]
         hits = np.array(
             [[head.tree.nodes[i] in truth[row] for i in best] for row, best in zip(rows, order, strict=True)],
             dtype=bool,
         )
-        likeliest = of_level.max(axis=1).astype(np.float64)
+        likeliest = level_chance.max(axis=1).astype(np.float64)
         scores[level] = LevelScores(likeliest, hits[:, 0], np.asarray(hits.any(axis=1)), [groups[row] for row in rows])
     return scores
 
@@ -136,14 +136,14 @@ def knowledge_table(results: Mapping[str, Mapping[int, LevelScores]]) -> Table:
     """Return a table with a row per model and level, compared with the first model."""
     baseline = next(iter(results.values()), {})
     rows = []
-    for level in sorted({level for of_model in results.values() for level in of_model}):
-        for name, of_model in results.items():
-            if level not in of_model:
+    for level in sorted({level for by_level in results.values() for level in by_level}):
+        for name, by_level in results.items():
+            if level not in by_level:
                 continue
-            scores = of_model[level].to_dict()
+            scores = by_level[level].to_dict()
             gain = NOTHING
-            if of_model is not baseline and level in baseline:
-                gain = gain_text(*of_model[level].over(baseline[level]))
+            if by_level is not baseline and level in baseline:
+                gain = gain_text(*by_level[level].over(baseline[level]))
             numbers = (f"{scores[metric]:.3f}" for metric in ("top1", "top3", "ece", "mean_probability"))
             rows.append((f"level {level}: {name}", f"{scores['questions']:,}", *numbers, gain))
     header = ("level and model", "questions", "top 1", "top 3", "ECE", "mean probability", "top 1 against the first")
@@ -169,15 +169,15 @@ def reliability_plot(
     results: Mapping[str, Mapping[int, LevelScores]], *, theme: Theme = LIGHT, fmt: Format = "png"
 ) -> bytes:
     """Plot the share of hits by probability, one panel per level; areas are shares of questions."""
-    levels = sorted({level for of_model in results.values() for level in of_model})
+    levels = sorted({level for by_level in results.values() for level in by_level})
     with canvas(3.6 * len(levels), 4.0, theme, fmt) as (figure, buffer):
         for column, level in enumerate(levels, 1):
             axes = figure.add_subplot(1, len(levels), column)
             axes.plot([0, 1], [0, 1], color=theme.other, linewidth=1, linestyle=":")
-            for color, (name, of_model) in zip(cycle(PALETTE), results.items(), strict=False):
-                if level not in of_model:
+            for color, (name, by_level) in zip(cycle(PALETTE), results.items(), strict=False):
+                if level not in by_level:
                     continue
-                chance, share, count = zip(*of_model[level].reliability(), strict=True)
+                chance, share, count = zip(*by_level[level].reliability(), strict=True)
                 areas = [8 + 160 * number / sum(count) for number in count]
                 axes.plot(chance, share, color=color, linewidth=1.2, label=name)
                 axes.scatter(chance, share, s=areas, color=color, linewidths=0, alpha=0.8)

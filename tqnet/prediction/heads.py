@@ -23,8 +23,8 @@ from tqnet.questions import QuestionBank
 from tqnet.questions.splits import question_units
 from tqnet.version import __version__
 
-#: Folder of the heads beside a model's weights.
-BESIDE = "heads"
+#: Folder of the heads next to a model's weights.
+HEADS_FOLDER = "heads"
 
 _FACTS = "heads.json"
 
@@ -80,7 +80,7 @@ class HeadData:
         texts, labels = [question.content for question in self.bank], self.bank.column(column)
         groups = question_units(self.bank)
         train, valid = (
-            Examples(vectors[rows], *([of_all[i] for i in rows] for of_all in (texts, labels, groups)))
+            Examples(vectors[rows], *([values[i] for i in rows] for values in (texts, labels, groups)))
             for rows in sides
         )
         return train, valid
@@ -221,15 +221,15 @@ class Heads:
 def check_replaceable(folder: Path) -> None:
     """Raise FileExistsError if a folder holds anything but heads."""
     if folder.exists() and not (folder.is_dir() and ((folder / _FACTS).is_file() or not any(folder.iterdir()))):
-        raise FileExistsError(f"{folder}: is there already, and holds no heads")
+        raise FileExistsError(f"{folder}: already exists and holds no heads")
 
 
 def model_of_heads(source: str, folder: Path) -> str:
     """Return the path from heads in a folder to their model: ``..`` if they are inside it, so that both may move."""
     if source.startswith(ENCODER):
         return source
-    beside = Path(source).resolve() / BESIDE == folder.resolve()
-    return ".." if beside else str(Path(source).absolute())
+    is_inside = Path(source).resolve() / HEADS_FOLDER == folder.resolve()
+    return ".." if is_inside else str(Path(source).absolute())
 
 
 def heads_of(source: str) -> tuple[str, Heads]:
@@ -249,12 +249,12 @@ def heads_of(source: str) -> tuple[str, Heads]:
     if (folder / _FACTS).is_file():
         heads, parent = Heads.load(folder), folder.absolute().parent
         model = heads.model
-        if folder.absolute().name == BESIDE and (parent / "config.json").is_file():  # both may have moved
+        if folder.absolute().name == HEADS_FOLDER and (parent / "config.json").is_file():  # both may have moved
             model = str(parent)
         elif not model.startswith(ENCODER):
             model = os.path.normpath(folder.absolute() / model)
-    elif (folder / BESIDE / _FACTS).is_file():
-        heads, model = Heads.load(folder / BESIDE), source
+    elif (folder / HEADS_FOLDER / _FACTS).is_file():
+        heads, model = Heads.load(folder / HEADS_FOLDER), source
     else:
         raise HeadsError(f"{source}: {_missing(source)}")
     if not model.startswith(ENCODER) and not (Path(model) / "config.json").is_file():
@@ -328,10 +328,10 @@ def predict(
                     "level": level,
                     "concepts": [
                         {"path": list(tree.nodes[i]), "probability": round(float(chance[i]), 6)}
-                        for i in of_level[np.argsort(-chance[of_level], kind="stable")[:k]]
+                        for i in concepts[np.argsort(-chance[concepts], kind="stable")[:k]]
                     ],
                 }
-                for level, of_level in nodes.items()
+                for level, concepts in nodes.items()
             ]
     if heads.difficulty is not None:
         for record, value, low, high in zip(records, *heads.difficulty.predict(vectors, texts, coverage), strict=True):

@@ -156,7 +156,7 @@ class KnowledgeHead:
         votes = {
             (i, temperature): vote(self.tree, parts[i], temperature)
             for i, vote in enumerate(self.neighbours)
-            for temperature in {of_level[i] for of_level in self.temperatures}
+            for temperature in {temperatures[i] for temperatures in self.temperatures}
         }
         frequent = np.broadcast_to(self.frequency, branches.shape)
         chance = np.zeros_like(branches)
@@ -197,7 +197,7 @@ class KnowledgeHead:
             tree=ConceptTree(tuple(map(tuple, facts["nodes"])), facts["multi_label"]),
             features=Features.load(facts["vocabulary"], tensors),
             branches=Branches(csc_array(_unpack("branches.weight", tensors)), tensors["branches.bias"]),
-            neighbours=tuple(Neighbours(of_part, truth) for of_part in points),
+            neighbours=tuple(Neighbours(part, truth) for part in points),
             temperatures=tuple(map(tuple, facts["temperatures"])),
             frequency=tensors["frequency"],
             calibrations=tuple(
@@ -253,8 +253,8 @@ def fit_knowledge_head(
                 fits[strength] = (fit, opinion, calibrated(level, opinion).loss)
                 progress.update()
             strength = min(fits, key=lambda strength: fits[strength][2])
-            best = [min(of_part, key=lambda t: calibrated(level, of_part[t]).loss) for of_part in votes]
-            near = [of_part[t] for of_part, t in zip(votes, best, strict=True)]
+            best = [min(part, key=lambda t: calibrated(level, part[t]).loss) for part in votes]
+            near = [part[t] for part, t in zip(votes, best, strict=True)]
             chosen.append(fits[strength][0])
             temperatures.append(tuple(best))
             calibrations.append(calibrated(level, fits[strength][1], *near))

@@ -24,7 +24,7 @@ class ConceptTree:
     """Concepts by level, then by name, so that the children of a parent, a family, are adjacent.
 
     Attributes:
-        nodes: Paths of the concepts in training, with all prefixes. In a single-label tree also ``(.., STOP)`` beside
+        nodes: Paths of the concepts in training, with all prefixes. In a single-label tree also ``(.., STOP)`` among
             the children of a concept where some questions end.
         multi_label: Questions may have several concepts, and each is predicted separately, given its parent. Otherwise
             a question has one path, and a parent's children are exclusive.

@@ -235,7 +235,7 @@ def _resolve(folder: str, images: list[str]) -> tuple[str, ...]:
 
 
 def _beside(image: str, folder: Path) -> str:
-    """Return the path of an image beneath ``folder``: of itself, or of a copy."""
+    """Return the path beneath ``folder`` of an image, or of a copy of it."""
     if not os.path.relpath(image, folder).startswith(os.pardir):
         return image
     content = Path(image).read_bytes() if os.path.isfile(image) else image.encode(errors="replace")

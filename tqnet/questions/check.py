@@ -23,7 +23,7 @@ from tqnet.questions.near_duplicates import normal_text
 from tqnet.questions.question import Fault
 from tqnet.questions.table import BATCH, hash64, repeats
 
-#: Pairs of ids in a report, at most.
+#: Maximum number of pairs of ids in a report.
 _EXAMPLES = 10
 
 
@@ -162,7 +162,7 @@ class BankReport:
 
     def render(self) -> str:
         """Return the report as text, one line per subject, then one line per fault."""
-        images, overlap = "none", "not looked for: that takes questions of train and of valid or test"
+        images, overlap = "none", "not checked: needs questions of train and of valid or test"
         if self.images.total:
             share = self.images.questions / self.questions
             images = f"{self.images.total:,} in {share:.1%} of the questions, at most {self.images.most} in one"

@@ -1,11 +1,11 @@
-"""Whether two questions of nearly one text are one: what differs is judged by itself, and not by how much is shared.
+"""Whether two questions with nearly the same text are the same, judged by each difference, not by what they share.
 
-"Find P(S)." and "Find P(E)." below one long lead-in share nearly all their words. So the texts are aligned, and each
-difference must be harmless: the same words spelt, inflected or set in another way, or words added to what is stated
-that are no condition. To what is asked, nothing may be added.
+"Find P(S)." and "Find P(E)." after the same long lead-in share nearly all their words. So the texts are aligned, and
+each difference must be harmless: the same words in another spelling, inflection or typesetting, or words added to a
+statement that are not a condition. Nothing may be added to what is asked.
 
-NOTE: nor may a word of what is stated give way to another, though a car may as well be a truck: only knowledge tells
-this from "simple" interest that turns "compound". The rule rather misses a duplicate than hides a question.
+NOTE: nor may a word of a statement be replaced by another, though a car may as well be a truck: only knowledge tells
+this from "simple" interest that turns "compound". The rule would rather miss a duplicate than hide a question.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tqnet.text.numbers import find_numbers
 from tqnet.text.replacements import ASKING, NAMES, OTHERS, SILENT, TELLING, WORDINGS
 from tqnet.text.sentences import SENTENCE_ENDS, cuts
 
-#: Chinese asks in a clause of a long sentence.
+#: A Chinese question may be one clause of a long sentence.
 _ENDS = re.compile(rf"{SENTENCE_ENDS.pattern}|\n|[，；]")
 _ASKS = re.compile(
     r"[?？求几谁哪]|多少|什么|_{2}|\\uline|[(（][~\s]*[)）]"
@@ -38,7 +38,7 @@ _TABLE_ROW = re.compile(r"\s\|(?:\s|$)")
 _SIGN = re.compile(r"(?<![\w)])[-−](?=\d)")
 #: "Anna's", "his or her", "on-board".
 _NEEDLESS = re.compile(r"['’]s\b|\bor (?=(?:s?he|her|him|his)\b)|(?<=[a-z])-(?=[a-z])", re.IGNORECASE)
-#: Marks of prose that tell; others are typography.
+#: Marks of prose that matter; others are typography.
 _MARKS = frozenset("=<>≤≥≠+−×÷|/^")
 _INFLECTED = re.compile(r"(?<=...)(?:ing|ed|es|s|d|e)$")
 #: Shorter words are often one letter apart: "books", "boots".
@@ -51,7 +51,7 @@ class _Token(NamedTuple):
 
 
 def says_the_same(first: Question, second: Question) -> bool:
-    """Return True if questions of nearly one text differ in nothing that could change the answer."""
+    """Return True if questions with nearly the same text differ in nothing that could change the answer."""
     # Sorted, since an alignment depends on the order.
     one, other = sorted(_tokens(question.stem, question.options) for question in (first, second))
     words, others = ([token.text for token in tokens] for tokens in (one, other))
@@ -74,13 +74,13 @@ def _is_harmless(one: Sequence[_Token], other: Sequence[_Token], places: tuple[i
 
 
 def _figures(words: Sequence[str]) -> Counter[str]:
-    """Return numbers, signs and LaTeX commands: never harmless, whatever they stand next to."""
+    """Return numbers, signs and LaTeX commands: never harmless, whatever is next to them."""
     return Counter(word for word in words if not word.isalpha())
 
 
 @lru_cache(maxsize=2_000)  # the pairs of a question come one after another
 def _tokens(stem: str, options: tuple[str, ...]) -> tuple[_Token, ...]:
-    """Return what tells of a question: words but `SILENT` ones, and formulas; options in one order."""
+    """Return what matters in a question: all words but `SILENT` ones, and formulas; options in one order."""
     tokens = [_Token(text, asked) for words, asked in _sentences(stem) for text in words]
     choices = sorted([*_words(option)] for option in options)
     return (*tokens, *(_Token(text, True) for choice in choices for text in choice))
@@ -93,8 +93,8 @@ def _sentences(text: str) -> list[tuple[list[str], bool]]:
     words = [[*_words(part)] for part in parts]
     last = max((at for at, part in enumerate(parts) if words[at] and not _TABLE_ROW.search(part)), default=-1)
     return [
-        (told, at == last or _ASKS.search(part) is not None)
-        for at, (told, part) in enumerate(zip(words, parts, strict=True))
+        (sentence, at == last or _ASKS.search(part) is not None)
+        for at, (sentence, part) in enumerate(zip(words, parts, strict=True))
     ]
 
 
@@ -107,12 +107,12 @@ def _words(text: str) -> Iterator[str]:
 
 
 def _prose(text: str) -> Iterator[str]:
-    behind = 0
+    end = 0
     for phrase in OTHERS.find(text):
-        yield from _plain_words(text[behind : phrase.start])
-        yield f"{phrase.line}|{phrase.sense}"  # no word: it tells
-        behind = phrase.end
-    yield from _plain_words(text[behind:])
+        yield from _plain_words(text[end : phrase.start])
+        yield f"{phrase.line}|{phrase.sense}"  # not a word, so that it matters
+        end = phrase.end
+    yield from _plain_words(text[end:])
 
 
 def _plain_words(text: str) -> Iterator[str]:
@@ -130,7 +130,7 @@ def _read(text: str) -> list[str]:
 
 @cache
 def _names() -> frozenset[int]:
-    """Return the lines of names: they stand for one another only if all of a text change."""
+    """Return the lines of names, which are interchangeable only if all names of a text change."""
     names = {name for some in NAMES.values() for name in some}
     return frozenset(at for at, senses in enumerate(WORDINGS.lines) if names.intersection(senses[0]))
 
@@ -140,9 +140,9 @@ def _silent() -> frozenset[str]:
     """Return `SILENT` and the words that begin what stands for silent words alone: "find the" for "what is the"."""
     silent = set(SILENT)
     for (phrases,) in WORDINGS.lines:
-        told = [[word for word in phrase.split() if word not in silent] for phrase in phrases]
-        if [] in told:
-            heads = (words for words, phrase in zip(told, phrases, strict=True) if words == phrase.split()[:1])
+        remaining = [[word for word in phrase.split() if word not in silent] for phrase in phrases]
+        if [] in remaining:
+            heads = (words for words, phrase in zip(remaining, phrases, strict=True) if words == phrase.split()[:1])
             silent.update(word for (word,) in heads if not _tells_number(word))
     return frozenset(silent)
 
@@ -157,17 +157,19 @@ def _tells_number(word: str) -> bool:
     return any(map(str.isdigit, word)) or (word.isascii() and bool(find_numbers(word)))
 
 
-def _is_one_word(one: str, other: str) -> bool:
+def _is_one_word(word: str, other: str) -> bool:
     """Return True if two words differ by inflection or by one mistyped letter that is not the first."""
-    if one == other or not (one.isalpha() and other.isalpha()) or _tells_number(one) or _tells_number(other):
-        return one == other
-    return _INFLECTED.sub("", one) == _INFLECTED.sub("", other) or _is_mistyped(one, other)
+    if word == other or not (word.isalpha() and other.isalpha()) or _tells_number(word) or _tells_number(other):
+        return word == other
+    return _INFLECTED.sub("", word) == _INFLECTED.sub("", other) or _is_mistyped(word, other)
 
 
-def _is_mistyped(one: str, other: str) -> bool:
-    if max(len(one), len(other)) < _LEAST_MISTYPED or one[0] != other[0] or one[-3:] == "th" or other[-3:] == "th":
+def _is_mistyped(word: str, other: str) -> bool:
+    if max(len(word), len(other)) < _LEAST_MISTYPED or word[0] != other[0] or word[-3:] == "th" or other[-3:] == "th":
         return False
-    before = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-    one, other = one[before:], other[before:]
-    swapped = one[:2] == other[1::-1] and one[2:] == other[2:]
-    return swapped or one[1:] == other[1:] or one[1:] == other or one == other[1:]
+    before = next(
+        (at for at, (a, b) in enumerate(zip(word, other, strict=False)) if a != b), min(len(word), len(other))
+    )
+    word, other = word[before:], other[before:]
+    swapped = word[:2] == other[1::-1] and word[2:] == other[2:]
+    return swapped or word[1:] == other[1:] or word[1:] == other or word == other[1:]

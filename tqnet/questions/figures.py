@@ -22,13 +22,13 @@ from tqnet.questions.images import on_white, open_image
 from tqnet.questions.near_duplicates import alike
 from tqnet.questions.table import hash64
 
-#: Largest number of bits in which the difference hashes of near figures differ.
+#: Maximum number of bits in which the difference hashes of near figures differ.
 NEAR = 2
 
 #: Figures with fewer bits set (bare axes, an empty box) are compared by their pixels.
 TELLING = 24
 
-#: Largest mean difference of grey (0 to 255) in any of 16 x 16 blocks of the same drawing.
+#: Maximum mean difference of grey (0 to 255) in any of 16 x 16 blocks of the same drawing.
 ALIKE = 14.0
 
 _SIDE, _WORDS = 16, 4

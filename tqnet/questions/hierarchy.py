@@ -181,7 +181,7 @@ def class_name(concept: KnowledgePath) -> str:
 def hierarchy_faults(bank: QuestionBank, unique_names: bool = False) -> list[Fault]:
     """Return the faults of the paths of ``bank``; there are none unless names are unique.
 
-    Names are unique if ``knowledge.jsonl`` lies beside the bank: then its own faults (two parents, a cycle,
+    Names are unique if ``knowledge.jsonl`` lies next to the bank: then its own faults (two parents, a cycle,
     an unknown parent) and the paths that contradict it are returned. Without the file, ``unique_names``
     takes the paths themselves for the declaration: a name under two parents or a cycle is a fault. (A path
     may then start anywhere: nothing says that its first concept is a root.)
@@ -257,8 +257,8 @@ class KnowledgeDistance:
         self.depth = hierarchy.depth
         numbers: dict[tuple[int, ...], int] = {(): 0}
         self.set_of = np.array([numbers.setdefault(concepts, len(numbers)) for concepts in hierarchy.questions], int)
-        of_sets = ([hierarchy.concepts[concept] for concept in concepts] for concepts in numbers)
-        self._above = [sorted(prefixes(paths), key=len) for paths in of_sets]
+        path_sets = ([hierarchy.concepts[concept] for concept in concepts] for concepts in numbers)
+        self._above = [sorted(prefixes(paths), key=len) for paths in path_sets]
         under: dict[KnowledgePath, list[int]] = defaultdict(list)
         for number, concepts in enumerate(self._above):
             for concept in concepts:

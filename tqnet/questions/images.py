@@ -17,13 +17,13 @@ MAX_PIXELS = 50_000_000
 #: Formats of Pillow that are read. Each decoder is a risk; that of EPS starts Ghostscript.
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")
 
-#: What is read of a file; a figure that does not end here is damaged.
+#: Bytes to read of a file; a figure that does not end within them is damaged.
 _MOST_BYTES = 256 * 2**20
 
 #: Scans of a JPEG, each over the whole figure. A progressive one has some ten, and two thousand fit into 150 KB.
 _MOST_SCANS = 100
 
-#: What an editor or a web page writes where a bank has a path.
+#: Addresses that editors and web pages write in place of a path.
 _ADDRESS = re.compile(r"(?:^|/)(?:https?|ftp|file):/|(?:^|/)data:image/", re.IGNORECASE)
 
 #: Takes paths; yields the problem of the image at each, or None.
@@ -44,7 +44,7 @@ def stat_image(path: str) -> str | None:
     """Check that the file exists and may be read."""
     if not os.path.isfile(path):
         return "lies elsewhere and is not fetched" if _ADDRESS.search(str(path)) else "missing file"
-    if not os.path.getsize(path):  # as has all of /proc, whose files may be endless
+    if not os.path.getsize(path):  # like all files of /proc, which may be endless
         return "empty file"
     return None if os.access(path, os.R_OK) else "no permission to read"
 
@@ -75,13 +75,13 @@ def open_image(path: str) -> Image.Image | str:
 def read_image(content: bytes, max_pixels: int = MAX_PIXELS) -> Image.Image | str:
     """Return the decoded image of a file's bytes, or its problem."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of sizes, which are reported here
+        warnings.simplefilter("ignore")  # sizes are reported here
         try:
             image = Image.open(io.BytesIO(content), formats=FORMATS)
             if image.width * image.height > max_pixels:
                 return _gigantic(max_pixels)
             if image.format in ("JPEG", "MPO") and content.count(b"\xff\xda") > _MOST_SCANS:
-                return f"a JPEG of more than {_MOST_SCANS} scans"
+                return f"a JPEG with more than {_MOST_SCANS} scans"
             image.load()
             return image
         except Image.DecompressionBombError:

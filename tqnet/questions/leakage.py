@@ -32,7 +32,7 @@ KINDS = ("exact", "near", "figure")
 #: Splits for evaluation.
 MEASURED = ("valid", "test")
 
-#: Least Jaccard similarity of the shingles of near doubles. From 0.9 on, pairs of a public bank were mostly one
+#: Minimum Jaccard similarity of the shingles of near doubles. From 0.9 on, pairs of a public bank were mostly one
 #: question with a word or the numbers changed; from 0.8 to 0.9, many came from one template and asked about another
 #: function.
 THRESHOLD = 0.9
@@ -78,7 +78,7 @@ def find_contamination(
     that chance can hide a double (see `tqnet.questions.near_duplicates`) but not make one.
 
     Args:
-        threshold: Least Jaccard similarity of near texts; below 0.8, MinHash misses more than a few.
+        threshold: Minimum Jaccard similarity of near texts; below 0.8, MinHash misses more than a few.
         hash_image: Hashes the figure at a path.
     """
     splits = np.array([split or "" for split in bank.column("split")], dtype="U5")
@@ -196,8 +196,8 @@ def rows_held_out(
     Training leaves them out, so that labelled paraphrases can be measured on.
 
     Args:
-        files: Of questions and paraphrases (`tqnet.questions.paraphrase_pairs`).
-        threshold: Least Jaccard similarity of the shingles.
+        files: Files of questions and paraphrases (`tqnet.questions.paraphrase_pairs`).
+        threshold: Minimum Jaccard similarity of the shingles.
 
     Returns:
         int64 ``[rows]``, ascending.

@@ -21,7 +21,7 @@ _MATH_ATTRIBUTE_NAMES = """
 """
 _MATH_ATTRIBUTES = frozenset(_MATH_ATTRIBUTE_NAMES.split())
 
-#: Environments of rows, of which the converter knows the array alone, without its rules -> columns, if not their own.
+#: Environments of rows -> default columns. The converter only knows the array, without its rules.
 _TABLES = {"array": "", "tabular": ""}
 _TABLES |= dict.fromkeys(("aligned", "alignedat", "align", "alignat", "flalign", "eqnarray", "split"), "rl" * 6)
 _TABLES |= dict.fromkeys(("gathered", "gather", "multline"), "c")
@@ -30,11 +30,11 @@ _TABLE = re.compile(
     r"(?:\s*\[[tbc]\])?(?:\s*\{(?P<columns>(?:[^{}]|\{[^{}]*\})*)\})?"
 )
 _RULE = re.compile(r"\\(?:hdash|h)line\b(?:\s*\[[^\]]*\])?")
-#: Parts of a column specification that are no columns, or hold letters that are none.
+#: Parts of a column specification that are not columns, or hold letters that are not.
 _NO_COLUMN = re.compile(r"[@!<>]\s*\{(?:[^{}]|\{[^{}]*\})*\}|(?<=[pmb])\{[^{}]*\}|\s")
 
-#: Signs of private use that say in a cell: a rule above this row; columns that stand close together; and, added to the
-#: number of a column, a rule before this one.
+#: Private-use characters that mark in a cell: a rule above this row; columns that stand close together; and, added to
+#: the number of a column, a rule before it.
 _ABOVE, _CLOSE, _BEFORE = 0xE000, 0xE001, 0xE100
 _MOST_COLUMNS = 100
 _SIGN = re.compile(f"[{chr(_ABOVE)}{chr(_CLOSE)}{chr(_BEFORE)}-{chr(_BEFORE + _MOST_COLUMNS)}]")
@@ -42,9 +42,9 @@ _SIGN = re.compile(f"[{chr(_ABOVE)}{chr(_CLOSE)}{chr(_BEFORE)}-{chr(_BEFORE + _M
 #: A longer formula has probably lost a delimiter, and is slow to convert.
 _LONGEST_FORMULA = 1500
 
-#: Converted formulas that are kept: some 20 MiB.
+#: Number of converted formulas to cache: some 20 MiB.
 _KEPT = 16_384
-#: Longer formulas are hardly met again, and are not kept.
+#: Longer formulas hardly recur, and are not cached.
 _COMMON = 200
 
 
@@ -103,13 +103,13 @@ def _with_tables(formula: str) -> str:
     def write(match: re.Match[str]) -> str:
         if match["which"] == "end":
             return r"\end{array}" + (f"{{{match['columns']}}}" if match["columns"] else "")
-        own, given = _TABLES[match["name"]], match["columns"]
-        columns = own or re.sub(r"[^lcr|]", "c", _NO_COLUMN.sub("", given or ""))
-        takes_argument = not own or match["name"].endswith("at")
+        default, given = _TABLES[match["name"]], match["columns"]
+        columns = default or re.sub(r"[^lcr|]", "c", _NO_COLUMN.sub("", given or ""))
+        takes_argument = not default or match["name"].endswith("at")
         rest = f"{{{given}}}" if given is not None and not takes_argument else ""
         before = [len(columns[:at].replace("|", "")) for at, sign in enumerate(columns) if sign == "|"]
         signs = [chr(_BEFORE + column) for column in dict.fromkeys(before) if column <= _MOST_COLUMNS]
-        close = chr(_CLOSE) if own.startswith("rl") else ""
+        close = chr(_CLOSE) if default.startswith("rl") else ""
         return rf"\begin{{array}}{{{columns.replace('|', '') or 'c'}}}{close}{''.join(signs)} {rest}"
 
     return _RULE.sub(chr(_ABOVE), _TABLE.sub(write, formula))
@@ -142,13 +142,13 @@ def _draw_rules(table: Element) -> None:
 def _take_signs(row: Element) -> str:
     """Remove the signs from the first cell of a row, and return them."""
     cell = row[0] if len(row) else row
-    taken = ""
+    signs = ""
     for element in list(cell):
         if not element.text or _SIGN.sub("", element.text):
             break
-        taken += element.text
+        signs += element.text
         cell.remove(element)
-    return taken
+    return signs
 
 
 def data_uri(content: bytes, kind: str) -> str:

@@ -116,8 +116,8 @@ _code = lru_cache(maxsize=250_000)(hash64)
 #: 100,000 pairs, with 0.9 all but 5 in 10^12, with 0.5 four in ten and with 0.3 two in a hundred.
 BANDS, ROWS = 32, 6
 
-#: Most sets of one key that a set is compared with: the time stays linear if thousands are instances of one template,
-#: of which any is a good witness.
+#: Maximum number of sets with the same key that a set is compared with: the time stays linear if thousands are
+#: instances of one template, any of which is a good witness.
 MOST = 100
 
 #: As `MOST`, for a corpus compared with itself.

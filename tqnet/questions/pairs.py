@@ -36,7 +36,7 @@ class ScoredPairs:
     """Distinct pairs of questions, each with a score.
 
     Attributes:
-        first, second: Places in the bank, the smaller first, int64 ``[p]``.
+        first, second: Row numbers in the bank, the smaller first, int64 ``[p]``.
         score: Their similarity, float64 ``[p]``.
     """
 

@@ -59,7 +59,7 @@ def read_pairs(path: str | os.PathLike[str]) -> list[ParaphrasePair]:
         pairs = _read(record, line)
         for pair in pairs:  # their ids differ by their fields
             if line_of.setdefault(pair.id, line) != line:
-                raise FieldError("id", f"{pair.id!r:.80} is that of line {line_of[pair.id]}")
+                raise FieldError("id", f"{pair.id!r:.80} is also the id of line {line_of[pair.id]}")
         return pairs
 
     pairs, faults = fields.read_records(path, read)
@@ -79,18 +79,18 @@ def read_labelled_sets(files: Sequence[str | os.PathLike[str]]) -> dict[str, lis
     for file in files:
         name, pairs = Path(file).stem, read_pairs(file)
         if name in sets:
-            raise ValueError(f"{file}: a second file of the name {name}")
+            raise ValueError(f"{file}: a second file named {name}")
         unlabelled = [pair.id for pair in pairs if pair.label is None]
         if unlabelled:
             raise ValueError(f"{file}: pair {unlabelled[0]}: label: missing ({len(unlabelled):,} pairs without one)")
         if len({pair.label for pair in pairs}) < 2:
-            raise ValueError(f"{file}: all pairs have the label {pairs[0].label}; valid and invalid ones are needed")
+            raise ValueError(f"{file}: all pairs have the label {pairs[0].label}; needs valid and invalid pairs")
         sets[name] = pairs
     return sets
 
 
 def _read(record: dict[str, Any], line: int) -> list[ParaphrasePair]:
-    if None in record:  # under no name: csv's way to say so
+    if None in record:  # csv's key for surplus cells
         raise FieldError("record", "more cells than columns")
     name = str(line) if record.get("id") in (None, "") else fields.identifier(record["id"], "id")
     if "question" in record and "original" not in record:

@@ -112,7 +112,7 @@ class Fault:
 
 
 class BankError(FaultyDataError):
-    """A bank (or a file beside it) that cannot be used as it is; ``faults`` holds every fault."""
+    """A bank (or a file next to it) that cannot be used as it is; ``faults`` holds every fault."""
 
     def __init__(self, faults: Sequence[Fault]):
         self.faults = tuple(faults)
@@ -127,13 +127,13 @@ class BankError(FaultyDataError):
 
 
 def report_faults(
-    file: Path | None, things: str, faults: Sequence[Fault], left_out: int, read: int, on_error: str
+    file: Path | None, noun: str, faults: Sequence[Fault], left_out: int, read: int, on_error: str
 ) -> None:
-    """Raise faults as an error or, if any ``things`` were read and ``on_error`` is ``skip``, as a warning."""
+    """Raise faults as an error or, if any record was read and ``on_error`` is ``skip``, as a warning."""
     if on_error not in ("stop", "skip"):
         raise ValueError(f"on_error: expected 'stop' or 'skip', got {on_error!r}")
     if faults and (on_error == "stop" or not read):
         raise BankError(faults)
     if faults:
-        counts = f"{left_out} of {left_out + read} {things} left out, {len(faults)} faults"
+        counts = f"{left_out} of {left_out + read} {noun} left out, {len(faults)} faults"
         warnings.warn(f"{file}: {counts}; the first: {faults[0]}", stacklevel=3)

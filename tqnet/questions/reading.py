@@ -149,7 +149,7 @@ def parse_lines(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, Any]]
         except json.JSONDecodeError as error:
             yield line, FieldError("record", f"not valid JSON: {error.msg}, column {error.colno}")
         except (ValueError, RecursionError):
-            yield line, FieldError("record", "not valid JSON: a number or a nesting beyond all measure")
+            yield line, FieldError("record", "not valid JSON: a number is too long or the nesting too deep")
 
 
 def _object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -238,7 +238,7 @@ def read_question(record: Any, folder: str | os.PathLike[str] = "") -> Question:
 
     Args:
         record: A JSON object with at least ``id`` and ``stem``.
-        folder: Of the images, whose paths are resolved against it; left as they are if empty.
+        folder: Folder to resolve image paths against; empty leaves them as they are.
 
     Raises:
         FieldError: A value of the wrong type or shape, or an image outside of the folder; ``field`` names the place.
@@ -341,7 +341,7 @@ def write_question(question: Question, folder: str | os.PathLike[str] = "") -> d
     Images are written relative to ``folder``, so that bank and images can move together.
 
     Raises:
-        FieldError: An extra has the name of a field or is no JSON value.
+        FieldError: An extra has the name of a field or is not a JSON value.
     """
     if clash := sorted(_FIELDS & question.extras.keys()):
         raise FieldError("extras", f"{clash[0]!r} is also a field of the record")

@@ -105,7 +105,7 @@ def _named(question: Question, bank: str) -> Question:
 
 
 #: Parts of questions that a model is shown, to measure a modality. ``shuffled``: figures of another question of the
-#: same split, so that text and figure only do not belong together.
+#: same split, so that only the match of text and figure is lost.
 Shown = Literal["all", "text", "figures", "shuffled"]
 SHOWN: tuple[str, ...] = get_args(Shown)
 
@@ -113,7 +113,7 @@ SHOWN: tuple[str, ...] = get_args(Shown)
 def show(bank: QuestionBank, what: str, seed: int = 0) -> QuestionBank:
     """Return the bank without its text or figures, or with its figures shuffled; in memory unless ``all``."""
     if what not in SHOWN:
-        raise ValueError(f"{what!r} is none of {', '.join(SHOWN)}")
+        raise ValueError(f"{what!r} is not one of {', '.join(SHOWN)}")
     if what == "all":
         return bank
     if what == "figures":

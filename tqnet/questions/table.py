@@ -28,7 +28,7 @@ from tqnet.questions.reading import images_outside, parse_lines, read_fields
 FORMAT = 3
 BATCH = 1000
 
-#: Bytes that a Parquet file may unpack to, and a larger one in sizes of the file: as `tqnet.importers.source` has it.
+#: Bytes that any Parquet file may unpack to, and times its size that a larger one may, as in `tqnet.importers.source`.
 _UNPACKED, _MOST_UNPACKED = 256 * 2**20, 200
 FIELDS = tuple(Question.__dataclass_fields__)
 

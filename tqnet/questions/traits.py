@@ -21,7 +21,7 @@ from tqnet.text.sentences import search_words
 
 _MONTH = "|".join(f"{month}|{month[:3]}\\.?" for month in MONTHS)
 _YEAR = r"(?:19|20)\d\d(?!\d)"
-#: Numbers that are no quantities: dates and years, the question's number, source and points, how many follow.
+#: Numbers that are not quantities: dates and years, the question's number, source and points, how many follow.
 ASIDE = re.compile(
     rf"(?:\b\d{{1,2}}\s+)?\b(?:{_MONTH})\s+(?:\d{{1,2}},?\s+)?(?<!\d){_YEAR}|\b(?:in|since|of|from|by)\s+{_YEAR}"
     rf"|(?<!\d){_YEAR}\s*年(?:\s*\d{{1,2}}\s*月)?(?:\s*\d{{1,2}}\s*日)?|\d{{1,2}}\s*月\s*\d{{1,2}}\s*日"
@@ -36,7 +36,7 @@ _EXPONENT = re.compile(r"\^\{((?:[^{}]|\{[^{}]*\})*)\}")
 _NAME = re.compile(
     r"\\(?:alpha|beta|gamma|delta|epsilon|theta|lambda|mu|nu|rho|sigma|tau|phi|psi|omega|xi|eta)|[A-Za-z]"
 )
-#: White space but between two words or numbers.
+#: White space, except between two words or numbers.
 _NEEDLESS_SPACE = re.compile(r"(?<![A-Za-z0-9]) | (?![A-Za-z0-9])")
 #: A number in delimiters of formulas.
 _NUMBER_ALONE = re.compile(r"(?:\${1,2}|\\[(\[])\s*(\d+(?:[.,]\d+)*)\s*(?:\${1,2}|\\[)\]])")
@@ -50,17 +50,17 @@ class Traits:
     """The parts of one question.
 
     Attributes:
-        text: As `one_form` returns it.
-        numbers: With their signs; without dates, points and exponents.
-        formulas: In one form (`tqnet.text.normal`).
+        text: The text as `one_form` returns it.
+        numbers: Numbers with their signs; without dates, points and exponents.
+        formulas: Formulas in one form (`tqnet.text.normal`).
         shapes: Formulas with every number 0 and every name by its place: $x+2y$ and $a+3b$ have one shape.
         degrees: Exponents and roots.
         signs: Functions and relations of the formulas.
-        words: Of prose and formulas (`tqnet.text.sentences`), without numbers.
+        words: Words of prose and formulas (`tqnet.text.sentences`), without numbers.
         targets: Phrases of `tqnet.text.replacements.OTHERS`: what is asked and stated.
         runs: Shingles of three tokens, formulas in one form, numbers folded.
-        options: In one form.
-        figures: Their paths.
+        options: Options in one form.
+        figures: Paths of the figures.
     """
 
     text: str

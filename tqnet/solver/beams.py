@@ -20,7 +20,7 @@ class _Hypotheses:
         tokens: [r, m], in prefix order.
         length: [r], tokens so far.
         goal: [r, h], the next goal.
-        open: [r], operators that lack an operand: the depth of the stack. -1 if the tree is complete.
+        depth: [r], depth of the stack: operators that lack an operand. -1 if the tree is complete.
         lacking: [r], open operators whose left operand is incomplete, so that the right one has no goal yet.
         operator: [r, d], the stack's operators.
         split: [r, d], store indices of the goals that they split, with contexts.
@@ -31,7 +31,7 @@ class _Hypotheses:
     tokens: Tensor
     length: Tensor
     goal: Tensor
-    open: Tensor
+    depth: Tensor
     lacking: Tensor
     operator: Tensor
     split: Tensor
@@ -43,7 +43,7 @@ class _Hypotheses:
     @property
     def at_end(self) -> Tensor:
         """bool [r], True for complete trees and unused rows."""
-        return (self.open < 0) | self.score.isinf()
+        return (self.depth < 0) | self.score.isinf()
 
 
 class _VectorStore:
@@ -76,7 +76,7 @@ def beam_search(decoder: TreeDecoder, source: Source, beams: int, most: int) -> 
 
     Args:
         beams: w, hypotheses per problem.
-        most: Most tokens of a tree.
+        most: Maximum number of tokens of a tree.
 
     Returns:
         Tokens [b, w, m] in prefix order, their number [b, w], and log-probabilities [b, w], -inf if a problem has fewer
@@ -107,7 +107,7 @@ class _Search:
             tokens=torch.full((r, most), -1, device=device),
             length=counts,
             goal=source.root[self.problem],
-            open=counts.clone(),
+            depth=counts.clone(),
             lacking=counts.clone(),
             operator=stack,
             split=stack.clone(),
@@ -125,7 +125,7 @@ class _Search:
         # A complete tree keeps its score, in an extra last column.
         scores = now.score.new_full((len(now.score), steps.shape[1] + 1), float("-inf"))
         scores[active, :-1] = now.score[active, None] + steps
-        scores[:, -1] = torch.where(now.open < 0, now.score, float("-inf"))
+        scores[:, -1] = torch.where(now.depth < 0, now.score, float("-inf"))
         width = scores.shape[1]
         best = scores.view(len(self.source.root), -1).topk(self.beams)
         begin = torch.arange(len(self.source.root), device=scores.device)[:, None] * self.beams
@@ -137,29 +137,29 @@ class _Search:
         came_from = place[row[moving]]
         self._advance(moving, token[moving], torch.cat((goal, context), -1)[came_from])
 
-    def _advance(self, rows: Tensor, token: Tensor, met: Tensor) -> None:
-        """Append a token to each of ``rows`` for the goals and contexts ``met`` [n, 2h]."""
+    def _advance(self, rows: Tensor, token: Tensor, reached: Tensor) -> None:
+        """Append a token to each of ``rows``, which have ``reached`` a goal and context [n, 2h]."""
         now = self.now
         now.tokens[rows, now.length[rows]] = token
         now.length[rows] += 1
         is_operator = token < len(OPERATORS)
         inner, leaf = is_operator.nonzero().squeeze(1), (~is_operator).nonzero().squeeze(1)
         if len(inner):
-            self._open(rows[inner], token[inner], met[inner])
+            self._open(rows[inner], token[inner], reached[inner])
         rows, token = rows[leaf], token[leaf]
         lacking = now.lacking[rows] > 0
-        now.open[rows[~lacking]] = -1  # complete trees need no embedding
+        now.depth[rows[~lacking]] = -1  # complete trees need no embedding
         rows, token = rows[lacking], token[lacking]
         if len(rows):
             self._close(rows, self.source.embeddings(self.problem[rows], token))
 
     def _open(self, rows: Tensor, operator: Tensor, split: Tensor) -> None:
         """Push each row's operator and continue with its left operand."""
-        now, top = self.now, self.now.open[rows]
+        now, top = self.now, self.now.depth[rows]
         now.operator[rows, top] = operator
         now.split[rows, top] = self.split.add(split)
         now.left[rows, top] = -1
-        now.open[rows] += 1
+        now.depth[rows] += 1
         now.lacking[rows] += 1
         goal, context = split.chunk(2, -1)
         now.goal[rows] = self.decoder.left(goal, context, operator, self.source).to(now.goal.dtype)
@@ -167,7 +167,7 @@ class _Search:
     def _close(self, rows: Tensor, subtree: Tensor) -> None:
         """Take each row's ``subtree`` [n, h] as an operand and continue with the next right operand."""
         now = self.now
-        top = now.open[rows] - 1
+        top = now.depth[rows] - 1
         left = now.left[rows, top]
         while len(right := (left >= 0).nonzero().squeeze(1)):  # a right operand completes its operator's subtree
             row, level = rows[right], top[right]
@@ -175,7 +175,7 @@ class _Search:
             subtree = subtree.index_copy(0, right, merged.to(subtree.dtype))
             top = top.index_copy(0, right, level - 1)
             left = now.left[rows, top]
-        now.open[rows] = top + 1
+        now.depth[rows] = top + 1
         now.left[rows, top] = self.left.add(subtree)
         now.lacking[rows] -= 1
         # Compute right goals late, since many hypotheses die before, and once for rows that share an operator.

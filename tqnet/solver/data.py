@@ -22,7 +22,7 @@ from tqnet.training.data import Batch, Item, QuestionViews
 
 log = logging.getLogger(__name__)
 
-#: Most problems of ``valid`` to score.
+#: Maximum number of problems of ``valid`` to score.
 _SCORED = 500
 #: Faults to log one by one.
 _LOGGED = 5
@@ -32,7 +32,7 @@ class Triple(NamedTuple):
     """Row numbers of three problems, and the nodes at which ``positive`` and ``problem`` have the same pattern.
 
     Attributes:
-        node, anchor_node: In ``positive`` and ``problem``; the root of at least one.
+        node, anchor_node: Nodes of ``positive`` and ``problem``; at least one is a root.
     """
 
     problem: int
@@ -197,7 +197,7 @@ def solvable(bank: QuestionBank, solver: WordProblemSolver, most_tokens: int) ->
             continue
         read = sum(token in number_ids for token in processor.tokenize([question.content])[0])
         if read < max((int(token[1:]) for token in problem.equation if token.startswith("n")), default=0):
-            faults.append(f"{question.id}: a number of its equation stands behind {processor.max_length} tokens")
+            faults.append(f"{question.id}: a number of its equation comes after {processor.max_length} tokens")
             continue
         rows.append(place)
         problems.append(problem)

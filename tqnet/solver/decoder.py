@@ -128,13 +128,13 @@ class Gate(nn.Module):
 
     def with_first(self, vectors: Tensor) -> CachedGate:
         """Return the same gate with its first part always one of ``vectors`` [m, h]."""
-        of_vectors, weight = self.both.weight.tensor_split((vectors.shape[1],), 1)
-        return CachedGate(weight, F.linear(vectors, of_vectors, self.both.bias))
+        vectors_weight, weight = self.both.weight.tensor_split((vectors.shape[1],), 1)
+        return CachedGate(weight, F.linear(vectors, vectors_weight, self.both.bias))
 
     def with_last(self, vectors: Tensor) -> CachedGate:
         """Return the same gate with its last part always one of ``vectors`` [m, h]."""
-        weight, of_vectors = self.both.weight.tensor_split((-vectors.shape[1],), 1)
-        return CachedGate(weight, F.linear(vectors, of_vectors, self.both.bias))
+        weight, vectors_weight = self.both.weight.tensor_split((-vectors.shape[1],), 1)
+        return CachedGate(weight, F.linear(vectors, vectors_weight, self.both.bias))
 
 
 class CachedGate(NamedTuple):
@@ -284,7 +284,7 @@ class TreeDecoder(nn.Module):
         fixed = self.fixed.weight.to(hidden.dtype)
         operators, for_all = fixed[: len(OPERATORS)], (len(hidden), -1, -1)
         compared = self.candidate(self.dropout(fixed)), self.candidate(self.dropout(numbers))
-        there = torch.ones((len(hidden), len(fixed)), dtype=torch.bool, device=hidden.device)
+        always = torch.ones((len(hidden), len(fixed)), dtype=torch.bool, device=hidden.device)
         return Source(
             hidden=hidden,
             keys=self._keys(hidden, mask),
@@ -292,7 +292,7 @@ class TreeDecoder(nn.Module):
             root=hidden[:, 0],
             candidates=torch.cat((fixed.expand(for_all), numbers), 1),
             compared=torch.cat((compared[0].expand(for_all), compared[1]), 1),
-            possible=torch.cat((there, number_at >= 0), 1),
+            possible=torch.cat((always, number_at >= 0), 1),
             split_left=self.break_up_left.with_last(operators),
             split_right=self.break_up_right.with_last(operators),
             merge=self.merge.with_first(operators),

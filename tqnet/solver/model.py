@@ -29,7 +29,7 @@ from tqnet.text.numbers import NUMBER_TOKENS
 from tqnet.text.vocabulary import add_tokens, start_embeddings
 
 _WEIGHTS, _SHAPE = "solver.safetensors", str(SOLVER.mark)
-#: Hypotheses per problem (mwp-cl, Section 5.1), and most tokens of an equation.
+#: Hypotheses per problem (mwp-cl, Section 5.1), and maximum number of tokens of an equation.
 BEAMS, MOST_TOKENS = 3, 45
 
 
@@ -39,10 +39,10 @@ class Solution:
 
     Attributes:
         numbers: Values of the text's numbers, n1 first.
-        equation: In prefix order; empty if the text has no number.
+        equation: The equation in prefix order; empty if the text has no number.
         value: The equation's value, if any.
         probability: The solver's probability of the value: the sum over all equations of the beam that have it.
-        fault: Why there is no value.
+        fault: Reason why there is no value.
     """
 
     numbers: tuple[Fraction, ...]
@@ -69,7 +69,7 @@ class WordProblemSolver(nn.Module):
     def __init__(self, encoder: QuestionEncoder, alphabet: Alphabet, dropout: float = 0.5):
         super().__init__()
         if not hasattr(encoder, "text"):
-            raise ValueError(f"a {encoder.config.model_type} has no text stream that a solver could be made of")
+            raise ValueError(f"a {encoder.config.model_type} has no text stream to make a solver of")
         _read_numbers_as_tokens(encoder)
         for name, weight in encoder.named_parameters():
             if not name.startswith("text."):
@@ -178,7 +178,7 @@ class WordProblemSolver(nn.Module):
             by_value[value] = dataclasses.replace(likelier, probability=likelier.probability + probability)
         if by_value:
             return max(by_value.values(), key=lambda solution: solution.probability)
-        return faults[0] if faults else Solution(values, fault="its numbers lie behind the model's maximum length")
+        return faults[0] if faults else Solution(values, fault="its numbers lie beyond the model's maximum length")
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
         """Write encoder, processor and decoder."""
@@ -193,7 +193,7 @@ def load_solver(folder: str | os.PathLike[str], encoder: QuestionEncoder | None 
     """Load a saved solver in ``eval`` mode.
 
     Args:
-        encoder: That of the folder, if it is loaded already.
+        encoder: The folder's encoder, if it is already loaded.
 
     Raises:
         FileNotFoundError: No solver in the folder.

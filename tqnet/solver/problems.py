@@ -56,7 +56,7 @@ class Alphabet:
 
     Attributes:
         constants: Numbers that are in equations but not in their texts, most frequent first: 1, 3.14.
-        most: Most quantities per problem; later ones are ignored.
+        most: Maximum number of quantities per problem; later ones are ignored.
     """
 
     constants: tuple[str, ...] = ("1",)

@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from tqnet.solver.evaluation import GoldProblem, SolverScores
     from tqnet.solver.model import Solution, WordProblemSolver
 
-#: Least number of problems for a prototype's centre.
+#: Minimum number of problems for a prototype's centre.
 LEAST_MEMBERS = 5
 #: Pairs of each kind for similarity by layer; the paper has 20, chosen by hand.
 PAIRS = 100
 #: Bin edges of the cosine to the centre, as in Figures 4 and 8.
 EDGES = np.round(np.arange(0.0, 1.01, 0.1), 1)
-#: Least number of bins for a fitted curve.
+#: Minimum number of bins for a fitted curve.
 _LEAST_POINTS = 4
-#: Most problems per solver, and most characters of each, in a table of examples.
+#: Maximum number of problems per solver, and of characters of each, in a table of examples.
 _EXAMPLES, _LONGEST = 5, 200
 
 
@@ -170,7 +170,7 @@ class Analysis:
 
     Attributes:
         index: Calinski-Harabasz index of the goals.
-        cosines: [n], to the centres.
+        cosines: [n], cosines to the centres.
         by_layer: Similarity of both kinds of pairs.
     """
 

@@ -61,12 +61,12 @@ class DataConfig:
 
     def __post_init__(self) -> None:
         if self.pairs and self.similar_level is not None:
-            raise ConfigError("data.similar_level: cannot be set beside data.pairs")
+            raise ConfigError("data.similar_level: cannot be set with data.pairs")
 
     def refuse_share(self) -> None:
         """Raise ConfigError if ``labelled`` is set, for recipes that learn from all questions."""
         if self.labelled < 1:
-            raise ConfigError("data.labelled: this recipe learns from all questions that it has")
+            raise ConfigError("data.labelled: this recipe learns from all questions; leave it at 1")
 
     def load(self) -> QuestionBank:
         """Return the whole bank, all splits, read once.
@@ -96,8 +96,8 @@ class OptimConfig:
     """Learning rate of the text stream. null takes lr; 0 freezes the stream and skips its backward pass. A QuesNet has
     no separate text stream: its words take lr."""
     text_layers: Count | None = None
-    """Layers at the end of the text encoder to train, which is faster; those before them and the word embeddings stay.
-    null trains all."""
+    """Number of last layers of the text encoder to train, which is faster; the other layers and the word embeddings
+    stay frozen. null trains all."""
     visual_lr: NonNegative | None = None
     """Learning rate of the visual stream. null takes lr; 0 freezes the stream and its batch-norm statistics."""
     weight_decay: NonNegative = 0.01
@@ -109,7 +109,7 @@ class OptimConfig:
     warmup: Share = 0.05
     """Share of the steps in which the learning rate rises linearly from 0."""
     clip: NonNegative = 1.0
-    """Largest gradient norm; 0 for none."""
+    """Maximum gradient norm; 0 turns clipping off."""
 
 
 @settings
@@ -119,11 +119,11 @@ class RunConfig:
     out: str = REQUIRED
     """Folder of the run. It gets checkpoints, metrics.jsonl, config.yaml and model/, the result."""
     seed: Seed = 0
-    """Seed of everything random."""
+    """Seed of all random draws."""
     epochs: Count = 1
     """Passes over the data."""
     max_steps: Count | None = None
-    """Most optimizer steps; null for as many as the epochs have."""
+    """Maximum number of optimizer steps; null for all steps of the epochs."""
     batch_size: Count = 64
     """Questions per micro-batch, over all processes."""
     accumulate: Count = 1

@@ -34,8 +34,9 @@ class Keys:
     """The keys of one stream in one step.
 
     Attributes:
-        positives: [b, d], for this process's queries; ids, hashes: [b], of their questions; index: [b], ids on the
-            host.
+        positives: [b, d], keys of this process's queries.
+        index: [b], question numbers of the queries, on the host.
+        ids, hashes: [b], their numbers and content hashes, on the device.
         present: [p], rows of the queries that have the stream, None for all; on the host, so that their number is
             known without waiting for the device.
         weight: Scales this process's mean over present questions, so that the mean over processes is the mean over
@@ -98,7 +99,7 @@ def train_widths(model: QuestionEncoder, widths: Sequence[int]) -> list[int]:
     """Return the widths in order, each once, and note them in the model's configuration.
 
     Raises:
-        ConfigError: One is not shorter than the vector.
+        ConfigError: A width is not less than the vector's.
     """
     hidden = model.config.hidden_size
     if widths and max(widths) >= hidden:
@@ -157,7 +158,7 @@ class KeyRanks:
         leaves: Compare whole paths only: questions share a concept of the finest level, or none.
 
     Attributes:
-        depth: L of the hierarchy.
+        depth: Number of levels L of the hierarchy.
 
     Raises:
         BankError: The hierarchy has faults.

@@ -167,7 +167,7 @@ class QuestionViews(Dataset[Any]):
             part = rows[start : start + per_view]
             ids = self.processor.tokenize([question.content for _, question, _ in part])
             packed.append(dict(self.processor.pack(ids, [squares for _, _, squares in part])))
-        # Of the first view only: a second view's keys are permuted, and `unshuffle` restores their order.
+        # Questions of the first view only: a second view's keys are permuted, and `unshuffle` restores their order.
         batch = Batch(torch.tensor([index for _, index, _ in items[:per_view]]), packed)
         return self.prepare(batch, items) if self.prepare else batch
 
@@ -179,7 +179,7 @@ class QuestionViews(Dataset[Any]):
 class WorkerBatches(Dataset[Any]):
     """The batches of ``views``, packed where they are loaded.
 
-    An error with a message for the reader is returned in place of the batch: torch would wrap one raised in a worker.
+    An error with a message for the user is returned in place of the batch: torch would wrap one raised in a worker.
     """
 
     def __init__(self, views: QuestionViews):

@@ -21,7 +21,7 @@ from tqnet.training.config import RunConfig
 from tqnet.training.data import Batch, Item, QuestionViews
 from tqnet.training.processes import encode_in_shares
 
-#: Width of the terms beside the vector.
+#: Width of the terms appended to the vector.
 WIDTH = 256
 
 #: Questions whose terms are summed at a time.
@@ -32,12 +32,12 @@ class FrozenEncoder(nn.Module):
     """A new linear read-out (`LexicalReadout`) of a model's vectors and the questions' terms, the only part to train.
 
     Args:
-        model: Keeps the read-out; a former one is dropped.
-        bank: Fits the terms.
-        weight: Of the terms beside the vector; 0 reads the vector alone.
+        model: Gets the new read-out in place of any earlier one.
+        bank: Questions to fit the terms to.
+        weight: Weight of the terms relative to the vector; 0 reads the vector alone.
 
     Raises:
-        ConfigError: The model is no TQ-Net, or its visual stream is untrained.
+        ConfigError: The model is not a TQ-Net, or its visual stream is untrained.
     """
 
     def __init__(
@@ -53,11 +53,11 @@ class FrozenEncoder(nn.Module):
             raise ConfigError(f"frozen: reads out a tqnet, not a {model.config.model_type}")
         if model.config.reads_images and is_untrained(model):
             raise ConfigError(
-                "frozen: would leave the visual stream its random weights; model.visual=null reads no figures"
+                "frozen: the visual stream would keep its random weights; model.visual=null reads no figures"
             )
         if model.figure_gate is not None and not model.figure_gate.any():
-            raise ConfigError("frozen: would leave the gate on figures shut; model.pooling=tokens has none")
-        self._whole, self.run, self.device = (model,), run, device  # in a tuple: no part of what is trained
+            raise ConfigError("frozen: the gate on figures would stay shut; model.pooling=tokens has none")
+        self._whole, self.run, self.device = (model,), run, device  # in a tuple, so not a submodule to train
         config: Any = model.config
         config.readout, config.lexical, config.lexical_weight = True, WIDTH if weight else 0, weight
         self.config, self.readout = config, LexicalReadout(config)

@@ -73,16 +73,16 @@ def type_labels(bank: QuestionBank) -> ClassLabels:
     return ClassLabels(names, [(names.index(kind),) if kind else () for kind in types])
 
 
-def difficulty_labels(bank: QuestionBank, most: int) -> ClassLabels:
-    """Bin difficulties, where labels may be read, into at most ``most`` levels, easiest first.
+def difficulty_labels(bank: QuestionBank, max_levels: int) -> ClassLabels:
+    """Bin difficulties, where labels may be read, into at most ``max_levels`` levels, easiest first.
 
     With few distinct values, each is a level; otherwise levels hold equally many questions, as far as ties allow.
     """
     known = {i: d for i, (d, readable) in enumerate(_with_readable(bank, "difficulty")) if readable and d is not None}
     values = np.array(list(known.values()), dtype=float)
     ends = np.unique(values)
-    if len(ends) > most:
-        ends = np.unique(np.quantile(values, np.arange(1, most + 1) / most, method="inverted_cdf"))
+    if len(ends) > max_levels:
+        ends = np.unique(np.quantile(values, np.arange(1, max_levels + 1) / max_levels, method="inverted_cdf"))
     labels: list[tuple[int, ...]] = [()] * len(bank)
     for question, level in zip(known, np.searchsorted(ends, values), strict=True):
         labels[question] = (int(level),)

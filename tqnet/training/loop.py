@@ -105,14 +105,14 @@ class TrainingLoop:
         per_item: Questions per batch item, for the log: 3 in a triple.
         evaluate: Scores the model at every evaluation; the first score, higher is better, chooses the best state.
 
-        Attributes:
-            micro: Number of the current micro-batch until ``step``, then of the next.
-            last_micro: Number of the first micro-batch after the last epoch.
-            stepped: Whether the optimizer steps on this micro-batch.
+    Attributes:
+        micro: Number of the current micro-batch until ``step``, then of the next.
+        last_micro: Number of the first micro-batch after the last epoch.
+        stepped: Whether the optimizer steps on this micro-batch.
 
     Raises:
-        ConfigError: The folder holds a run and ``run.resume`` is false, or a different run and it is true; or there
-            are too few questions for a step.
+        ConfigError: ``run.out`` holds a run but ``run.resume`` is false, or holds a different run and it is true; or
+            there are too few questions for a step.
     """
 
     def __init__(
@@ -262,7 +262,7 @@ class TrainingLoop:
         if saving:
             self._pace.pause(self._save)
         if stopping:
-            log.info("stopped at step %d; run.resume=true goes on from there", self.step_number)
+            log.info("stopped at step %d; run.resume=true continues from there", self.step_number)
             if self.metrics:
                 self.metrics.close()
             raise Interrupted(self._signals.exit_code)
@@ -271,7 +271,7 @@ class TrainingLoop:
         folder = self.out / "checkpoints"
         if not self.run.resume and checkpoints(folder):
             raise ConfigError(
-                f"run.out: {folder} holds the checkpoints of an earlier run; run.resume=true goes on with it, "
+                f"run.out: {folder} holds the checkpoints of an earlier run; run.resume=true continues it, "
                 "a new run needs another folder or this one without them"
             )
         state = load_checkpoint(folder, self.accelerator) if self.run.resume else None

@@ -51,21 +51,21 @@ class Solutions:
     hashes: Tensor
 
     @classmethod
-    def from_bank(cls, bank: QuestionBank, processor: TQNetProcessor, least: int) -> Solutions:
-        """Collect the solutions of at least ``least`` tokens."""
+    def from_bank(cls, bank: QuestionBank, processor: TQNetProcessor, min_tokens: int) -> Solutions:
+        """Collect the solutions of at least ``min_tokens`` tokens."""
         texts = (
             Question(id="", stem="", options=options, answer=answer, analysis=analysis).solution
             for rows in bank.batches("options", "answer", "analysis")
             for options, answer, analysis in zip(*rows, strict=True)
         )
-        least += processor.tokenizer.num_special_tokens_to_add()
+        min_tokens += processor.tokenizer.num_special_tokens_to_add()
         lengths: list[int] = []
         hashes: list[int] = []
         while chunk := list(islice(texts, _CHUNK)):
             lengths += map(len, processor.tokenize(chunk))
             hashes += [hash64(text) - 2**63 for text in chunk]
         processor.warn_of_cuts()
-        present = readable_labels(bank) & (np.array(lengths) >= least)
+        present = readable_labels(bank) & (np.array(lengths) >= min_tokens)
         return cls(torch.from_numpy(present), torch.tensor(hashes))
 
 
@@ -139,8 +139,8 @@ class TaskViews:
         segments = halved(question.stem, ways[rng.integers(len(ways))])
         swapped = bool(rng.random() < 0.5)
         first, second = segments[::-1] if swapped else segments
-        before, behind = self.processor.tokenize([first, dataclasses.replace(question, stem=second).content])
-        ids = np.array([*before, *behind[1:]])  # [CLS] first [SEP] second [SEP]
+        head, tail = self.processor.tokenize([first, dataclasses.replace(question, stem=second).content])
+        ids = np.array([*head, *tail[1:]])  # [CLS] first [SEP] second [SEP]
         return (ids, swapped) if len(ids) <= self.processor.max_length else None
 
     def _text_view(self, ids: Sequence[Sequence[int]]) -> dict[str, Tensor]:
@@ -160,7 +160,7 @@ class MultiTaskModel(nn.Module):
         self.model, tasks = model, {*tasks}
         if "order" in tasks and is_causal(model.text):
             kind = model.text.config.model_type
-            raise ConfigError(f"tasks: order reads the first token, and that of a {kind}, a decoder, sees no other")
+            raise ConfigError(f"tasks: order reads the first token, which sees no other one in a {kind}, a decoder")
         width = model.config.hidden_size
         self.words = MaskedTokenHead(width, model.get_input_embeddings()) if "words" in tasks else None
         #: ALBERT's sentence-order head, on the first token's state.
@@ -239,7 +239,7 @@ class TaskLosses:
     Args:
         labels: Classification task -> labels.
         solutions: None without that task.
-        max_images: Most figures per question; 0 for a model that reads none.
+        max_images: Maximum number of figures per question; 0 for a model that reads none.
     """
 
     def __init__(
@@ -290,7 +290,7 @@ class TaskLosses:
         return self._classes(outputs[name], to_device(indicators, self.accelerator.device))
 
     def _solution(self, outputs: dict[str, Tensor], batch: Batch) -> Term:
-        """Find a question's solution among those of all processes; equal questions or solutions are no negatives."""
+        """Find a question's solution among those of all processes; equal questions or solutions are not negatives."""
         contents, solutions = self._gathered(outputs, "content", "solution")
         index = to_device(batch.everywhere, self.accelerator.device)
         rows = self.has_solution[index]
@@ -300,7 +300,7 @@ class TaskLosses:
     def _figures(self, outputs: dict[str, Tensor], batch: Batch) -> Term:
         """Find each of a question's figures by its text among the figures of all processes.
 
-        Figures of the same question, equal figures and figures of equal texts are no negatives.
+        Figures of the same question, equal figures and figures of equal texts are not negatives.
         """
         texts, figures = self._gathered(outputs, "text", "figures")
         index = to_device(batch.everywhere, self.accelerator.device)

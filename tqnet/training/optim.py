@@ -15,7 +15,7 @@ from tqnet.modeling.model import TQNetModel
 from tqnet.modeling.visual import freeze_batchnorm, is_untrained
 from tqnet.training.config import OptimConfig
 
-#: Looked up by the first matching part of a parameter's name: a stream's projector is not part of its encoder.
+#: Part of a parameter's name -> stream. The first match counts: a stream's projector is not part of its encoder.
 _STREAMS = {"projectors": "rest", "text": "text", "backbone": "visual"}
 
 
@@ -36,8 +36,8 @@ def freeze_streams(model: QuestionEncoder, config: OptimConfig) -> None:
     if config.visual_lr == 0 and model.config.reads_images:
         if is_untrained(model):
             raise ConfigError(
-                "optim.visual_lr: 0 would leave the visual stream its random weights; where the model is made, "
-                "model.visual=lite0, model.visual_pretrained=true or model.visual_start brings trained ones"
+                "optim.visual_lr: 0 would leave the visual stream with its random weights; for trained ones, make the "
+                "model with model.visual=lite0, model.visual_pretrained=true or model.visual_start"
             )
         freeze_batchnorm(model.visual.backbone)
     rates = {"text": config.text_lr, "visual": config.visual_lr}
@@ -48,14 +48,14 @@ def freeze_streams(model: QuestionEncoder, config: OptimConfig) -> None:
             parameter.requires_grad_(False)
     if config.text_layers:
         if config.text_lr == 0:
-            raise ConfigError("optim.text_layers: of a text encoder that optim.text_lr=0 leaves as it is")
+            raise ConfigError("optim.text_layers: cannot train layers of a text encoder that optim.text_lr=0 freezes")
         _freeze_below(model, config.text_layers)
 
 
 def _freeze_below(model: QuestionEncoder, count: int) -> None:
     """Freeze the word embeddings and all layers of the text encoder but the last ``count``."""
     if not isinstance(model, TQNetModel):
-        raise ConfigError(f"optim.text_layers: of a tqnet, not of a {model.config.model_type}")
+        raise ConfigError(f"optim.text_layers: needs a tqnet, not a {model.config.model_type}")
     lists = [part for part in model.text.modules() if isinstance(part, nn.ModuleList)]
     layers = next((part for part in lists if len(part) == model.text.config.num_hidden_layers), ())
     if not layers:
@@ -63,7 +63,7 @@ def _freeze_below(model: QuestionEncoder, count: int) -> None:
     if len(layers) < count:
         raise ConfigError(f"optim.text_layers: {count}, but the text encoder has {len(layers)}")
     first = next(layers[len(layers) - count].parameters())
-    for parameter in model.text.parameters():  # in the order of the text's way through them
+    for parameter in model.text.parameters():  # in the order of the forward pass
         if parameter is first:
             return
         parameter.requires_grad_(False)

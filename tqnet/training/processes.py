@@ -57,7 +57,7 @@ def start_missing_processes() -> None:
     options = launch_command_parser().parse_args(words) if words else None
     if options is None or options.num_processes is None or options.num_machines not in (None, 1):
         raise ConfigError(
-            "several processes were asked for and one was started; start them by: "
+            "several processes were requested but one was started; start them with: "
             "ACCELERATE_USE_CPU=true torchrun --nproc_per_node N RECIPE SETTINGS"
         )
     count = str(options.num_processes)
@@ -66,11 +66,11 @@ def start_missing_processes() -> None:
 
 
 def refuse_launcher_options() -> None:
-    """Refuse what the launcher offers and the training loop does not follow.
+    """Refuse options of the launcher that the training loop does not support.
 
     Raises:
-        ConfigError: It was asked to accumulate gradients, which is for ``run.accumulate`` alone, or to shard weights,
-            which the loop keeps whole in every process.
+        ConfigError: The launcher was asked to accumulate gradients, which only ``run.accumulate`` may do, or to shard
+            weights, which the loop keeps whole in every process.
     """
     for option in ("FSDP", "DEEPSPEED", "MEGATRON_LM", "PARALLELISM_CONFIG"):
         if os.environ.get(f"ACCELERATE_USE_{option}", "false").lower() == "true":
@@ -87,9 +87,9 @@ def launched_precision(setting: Precision) -> Precision:
     """Return ``run.precision``, or the launcher's ``--mixed_precision bf16`` where the setting leaves it open.
 
     Raises:
-        ConfigError: The launcher was asked for something else than the setting.
+        ConfigError: The launcher was asked for another precision than the setting.
     """
-    launched = os.environ.get("ACCELERATE_MIXED_PRECISION", "no")  # "no" is also what a launcher says of itself
+    launched = os.environ.get("ACCELERATE_MIXED_PRECISION", "no")  # "no" is also the launcher's default
     if launched == "no" or launched == setting:
         return setting
     if launched != "bf16" or setting != "auto":
@@ -101,8 +101,8 @@ def _launch_words() -> list[str]:
     """Return the arguments of the ``accelerate launch`` that started this process; [] if something else did."""
     launcher = psutil.Process().parent()
     words = launcher.cmdline() if launcher else []
-    command = (place for place in range(1, len(words) + 1) if _LAUNCHER.search(" ".join(words[:place])))
-    start = next(command, len(words))
+    ends = (end for end in range(1, len(words) + 1) if _LAUNCHER.search(" ".join(words[:end])))
+    start = next(ends, len(words))
     return words[start:]
 
 

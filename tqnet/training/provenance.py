@@ -21,7 +21,7 @@ from yaml import YAMLError
 from tqnet.config import ConfigError, save_config
 from tqnet.files import content_digest
 from tqnet.libraries import machine, precision
-from tqnet.modeling.settings import BESIDE_START
+from tqnet.modeling.settings import SET_WITH_START
 from tqnet.questions import QuestionBank
 
 _LIBRARIES = ("tqnet", "torch", "torchvision", "transformers", "timm", "accelerate", "albumentations", "datasets")
@@ -83,7 +83,7 @@ class Provenance:
         ]
         if differing:
             raise ConfigError(
-                f"{checkpoint} is of another run, so run.resume=true cannot go on with it: " + "; ".join(differing)
+                f"{checkpoint} belongs to another run, so run.resume=true cannot continue it: " + "; ".join(differing)
             )
 
     def write(self, out: Path) -> None:
@@ -148,9 +148,9 @@ def lasting(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _fixed(name: str, settings: Mapping[str, Any]) -> bool:
-    """Return whether the trained model that a run starts from has this setting, whatever a version's default is."""
+    """Return whether the trained model that a run starts from fixes this setting, whatever a version's default is."""
     section, _, setting = name.partition(".")
-    return section == "model" and bool(settings.get("model.start")) and setting not in BESIDE_START
+    return section == "model" and bool(settings.get("model.start")) and setting not in SET_WITH_START
 
 
 def flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -54,13 +54,13 @@ log = logging.getLogger(__name__)
 #: A question's text as the encoder reads it, and its figures.
 _Content = tuple[str, tuple[str, ...]]
 
-#: Questions from which on a bank's token counts and hashes are kept for later runs.
+#: Number of questions from which a bank's token counts and hashes are cached for later runs.
 LARGE = 20_000
 
-#: Questions that are augmented to tell how many a strategy changes.
+#: Questions to augment for an estimate of the share that a strategy changes.
 _AUGMENTED = 300
 
-#: Questions that a worker takes at a time.
+#: Questions per task of a worker.
 BATCH = 2000
 
 #: The metric that chooses a run's best state.
@@ -77,8 +77,8 @@ def start(run: RunConfig) -> Accelerator:
     """Set up processes, precision and seeds.
 
     Raises:
-        ConfigError: The batch does not divide among the processes, some processes did not start, or the launcher was
-            asked for what the settings contradict.
+        ConfigError: The batch does not divide among the processes, some processes did not start, or the launcher's
+            options contradict the settings.
     """
     start_missing_processes()
     follow_launcher()
@@ -118,7 +118,9 @@ def training_questions(data: DataConfig, pretraining: bool) -> QuestionBank:
     bank = _training_split(data, pretraining)
     if data.held_out:
         held_out = rows_held_out(bank, data.held_out)
-        log.info("%d of %d questions are left out: data.held_out has them, or all but them", len(held_out), len(bank))
+        log.info(
+            "%d of %d questions are left out: they or near-duplicates are in data.held_out", len(held_out), len(bank)
+        )
         if len(held_out) == len(bank):
             raise ConfigError(f"data.held_out: leaves no question of {data.bank} to train on")
         bank = bank.select(np.setdiff1d(np.arange(len(bank)), held_out))
@@ -195,7 +197,7 @@ def build(config: RecipeConfig, bank: QuestionBank, read_images: bool = True) ->
     if model.config.reads_images and not (read_images and any(any(images) for (images,) in bank.batches("images"))):
         model.freeze_figures()
     freeze_streams(model, config.optim)
-    model.config.matryoshka = []  # of this stage; `train_widths` adds its own
+    model.config.matryoshka = []  # an earlier stage's; `train_widths` adds this stage's
     model.config.transductive |= not {"valid", "test"}.isdisjoint(bank.column("split"))
     return model
 
@@ -278,7 +280,7 @@ def sort_lengths(bank: QuestionBank, processor: TQNetProcessor, cells: int = 0) 
 def _once(
     kind: str, bank: QuestionBank, key: tuple[object, ...], compute: Callable[..., np.ndarray], shared: object
 ) -> np.ndarray:
-    """Return ``compute`` of all questions [k, n] by all cores; for a large bank, once for all processes and runs.
+    """Compute rows [k, n] of all questions on all cores; for a large bank, once for all processes and runs.
 
     Args:
         key: What the result depends on besides the bank.
@@ -323,12 +325,12 @@ def _hash(reads_images: bool, contents: list[_Content]) -> np.ndarray:
     return np.array([[hash64("\n".join(parts)) - 2**63 for parts in stream] for stream in streams], dtype=np.int64)
 
 
-def figure_hashes(bank: QuestionBank, most: int) -> Tensor:
-    """Hash the files of each question's first figures: int64 [n, most]."""
+def figure_hashes(bank: QuestionBank, max_figures: int) -> Tensor:
+    """Hash the files of each question's first figures: int64 [n, max_figures]."""
     figure = cache(_figure_digest)
-    hashes = torch.zeros((len(bank), most), dtype=torch.int64)
+    hashes = torch.zeros((len(bank), max_figures), dtype=torch.int64)
     for row, images in enumerate(bank.column("images")):
-        for place, path in enumerate(images[:most]):
+        for place, path in enumerate(images[:max_figures]):
             hashes[row, place] = hash64(figure(path)) - 2**63
     return hashes
 
