@@ -27,7 +27,7 @@ FLOORS = (
 FLOOR = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 
 #: Folders in which no variable has one of these names, which do not say what it holds.
-NAMED_FOLDERS = ("tests",)
+NAMED_FOLDERS = ("tqnet", "pretrain", "finetune", "reproduce", "examples", "tests")
 EMPTY_NAMES = frozenset({"of", "own", "one", "found"})
 
 

@@ -70,7 +70,7 @@ def test_what_is_there_is_replaced_only_when_asked_for(table: Path, tmp_path: Pa
     tqnet("import", table, "--out", out)
     (out / "images").mkdir()
     (out / "images" / "old.png").write_bytes(picture())
-    assert "is there already; --replace it" in tqnet.fails("import", table, "--out", out)
+    assert "already exists; --replace it" in tqnet.fails("import", table, "--out", out)
     tqnet("import", table, "--out", out, "--replace")
     assert [path.name for path in out.iterdir()] == ["questions.jsonl"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bank", "in"]

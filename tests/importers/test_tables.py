@@ -159,8 +159,8 @@ def test_repeated_columns_are_kept(
         assert question.stem == "Why?"
         assert question.extras == {"note": "a", "note_2": "b", "note_3": "c", "stem_2": "How?"}
         assert [line.split(": ", 1)[1] for line in faults(imported)] == [
-            "record: a column 'note' is there already; this is 'note_3'",
-            "record: a column 'stem' is there already; this is 'stem_2'",
+            "record: a column 'note' already exists; this is 'note_3'",
+            "record: a column 'stem' already exists; this is 'stem_2'",
         ]
 
 

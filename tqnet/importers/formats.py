@@ -49,7 +49,7 @@ _FIRST, _TRIES = 20, 5
 def reader(name: str) -> Format:
     """Return the function that reads the format ``name``; raise ValueError if there is none."""
     if name not in FORMATS:
-        raise ValueError(f"format: {name!r} is none of {', '.join(FORMATS)}")
+        raise ValueError(f"format: {name!r} is not one of {', '.join(FORMATS)}")
     read: Format = getattr(import_module(f"tqnet.importers.{FORMATS[name]}"), f"read_{name}")
     return read
 

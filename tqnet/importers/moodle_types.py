@@ -248,7 +248,7 @@ def content_of(holder: Element) -> tuple[str, bool]:
 
 
 def plain_content(holder: Element) -> str:
-    """Return the text of an element that is none of HTML, unless it has markup."""
+    """Return the text of an element that is not of HTML, unless it has markup."""
     content, is_markup = content_of(holder)
     return plain(content).text if is_markup else content.strip()
 

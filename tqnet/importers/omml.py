@@ -16,7 +16,7 @@ def latex_of(formula: Any) -> str:
     """Return the LaTeX of an ``oMath`` element whose names have no namespace, without delimiters.
 
     Raises:
-        MathMLError: It holds an element that is none of Word's, or is nested too deep.
+        MathMLError: It holds an element that is not one of Word's, or is nested too deep.
     """
     math = Element("math")
     try:
@@ -48,10 +48,10 @@ def _row(parent: Element, element: Any, name: str) -> Element:
 
 def _setting(element: Any, name: str, default: str) -> str:
     """Return ``m:val`` of a property of an element; "" where it is set without a value."""
-    found = element.find(f"{element.tag}Pr/{name}")
-    if found is None:
+    setting = element.find(f"{element.tag}Pr/{name}")
+    if setting is None:
         return default
-    return next((value for key, value in found.attrib.items() if key.rpartition("}")[2] == "val"), "")
+    return next((value for key, value in setting.attrib.items() if key.rpartition("}")[2] == "val"), "")
 
 
 def _is_on(element: Any, name: str) -> bool:

@@ -108,8 +108,9 @@ def _resources(job: Job, manifest: str, root: Element) -> Iterator[tuple[str, Kn
 def _reference(resource: Element) -> str | None:
     """Return the file of a resource; Blackboard names it by an attribute of its own, ``bb:file``."""
     files = (file.get("href", "") for file in resource.iterfind("file"))
-    own = (value for name, value in resource.attrib.items() if name.endswith("}file"))
-    return resource.get("href") or next((file for file in files if file.endswith(".xml")), None) or next(own, None)
+    listed = (file for file in files if file.endswith(".xml"))
+    attributes = (value for name, value in resource.attrib.items() if name.endswith("}file"))
+    return resource.get("href") or next(listed, None) or next(attributes, None)
 
 
 def _report_types(job: Job, manifest: str, root: Element) -> None:

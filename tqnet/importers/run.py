@@ -181,6 +181,6 @@ def _check_target(out: Path, replace: bool) -> None:
         raise FileExistsError(f"--out: {out} is a file; a bank is a folder")
     if out.is_dir() and any(out.iterdir()):
         if not replace:
-            raise FileExistsError(f"--out: {out} is there already; --replace it, or give another name")
+            raise FileExistsError(f"--out: {out} already exists; --replace it, or choose another name")
         if not any((out / name).is_file() for name in ("questions.jsonl", "questions.parquet")):
             raise FileExistsError(f"--out: {out} is no bank, and is not replaced")

@@ -89,7 +89,7 @@ def _table(job: Job, name: str, rows: Iterator[Cells], shown: str) -> Iterator[D
 def _report_repeated(job: Job, place: Place, raw: Sequence[str], header: Sequence[str]) -> None:
     for name, unique in zip(raw, header, strict=True):
         if name != unique:
-            job.fault(place, "record", f"a column {name!r:.80} is there already; this is {unique!r:.80}")
+            job.fault(place, "record", f"a column {name!r:.80} already exists; this is {unique!r:.80}")
 
 
 def _is_header(header: Sequence[str], wanted: set[str]) -> bool:

@@ -228,8 +228,8 @@ def _without(problem: Problem, number: Number, vague: str) -> tuple[Span, str]:
     text, (start, end) = problem.text, number.outer
     article = _ARTICLE.search(text, max(0, start - 4), start)
     vague, noun = _fitting(problem, number, vague), _noun(number, plural=not article)
-    if not noun and (of := _OF.match(text, end)) and vague in ("", _PLENTY):
-        end = of.end()  # "48 of her friends" to "a lot of her friends"
+    if not noun and (preposition := _OF.match(text, end)) and vague in ("", _PLENTY):
+        end = preposition.end()  # "48 of her friends" to "a lot of her friends"
     new = " ".join(filter(None, (vague, noun)))
     if new:
         begin = article.start() if article and vague else start

@@ -53,21 +53,21 @@ class _Token(NamedTuple):
 def says_the_same(first: Question, second: Question) -> bool:
     """Return True if questions with nearly the same text differ in nothing that could change the answer."""
     # Sorted, since an alignment depends on the order.
-    one, other = sorted(_tokens(question.stem, question.options) for question in (first, second))
-    words, others = ([token.text for token in tokens] for tokens in (one, other))
+    left, right = sorted(_tokens(question.stem, question.options) for question in (first, second))
+    words, others = ([token.text for token in tokens] for tokens in (left, right))
     if _figures(words) != _figures(others):  # quick: most candidates are one template with other numbers
         return False
     changes = SequenceMatcher(None, words, others, autojunk=False).get_opcodes()
-    return all(kind == "equal" or _is_harmless(one, other, (i, j, k, m)) for kind, i, j, k, m in changes)
+    return all(kind == "equal" or _is_harmless(left, right, (i, j, k, m)) for kind, i, j, k, m in changes)
 
 
-def _is_harmless(one: Sequence[_Token], other: Sequence[_Token], places: tuple[int, int, int, int]) -> bool:
+def _is_harmless(left: Sequence[_Token], right: Sequence[_Token], places: tuple[int, int, int, int]) -> bool:
     i, j, k, m = places
     if i == j or k == m:
-        before = (one[:i] if i < j else other[:k])[-1:]
+        before = (left[:i] if i < j else right[:k])[-1:]
         is_unit = any(token.text[-1].isdigit() for token in before)  # 1/3 of a rope is not 1/3 m
-        return not is_unit and not any(token.asked or _tells(token.text) for token in (*one[i:j], *other[k:m]))
-    words, others = [token.text for token in one[i:j]], [token.text for token in other[k:m]]
+        return not is_unit and not any(token.asked or _tells(token.text) for token in (*left[i:j], *right[k:m]))
+    words, others = [token.text for token in left[i:j]], [token.text for token in right[k:m]]
     if "".join(words) == "".join(others):
         return "".join(words).isalpha()
     return len(words) == len(others) and all(map(_is_one_word, words, others))

@@ -28,7 +28,7 @@ def recipe(name: str) -> Path:
     """
     known = recipes()
     if name not in known:
-        raise ValueError(f"recipe: {name!r} is none of {', '.join(known)}")
+        raise ValueError(f"recipe: {name!r} is not one of {', '.join(known)}")
     return known[name]
 
 

@@ -118,7 +118,9 @@ def _is_turned(match: re.Match[str], other: re.Match[str], texts: tuple[str, str
     whom, instead = match["whom"].lower(), other["whom"].lower()
     if {whom, instead} & nouns("pronouns"):
         return False
-    (dimension, side), (other_dimension, other_side) = (_SIDES[found["how"].lower()] for found in (match, other))
+    (dimension, side), (other_dimension, other_side) = (
+        _SIDES[comparison["how"].lower()] for comparison in (match, other)
+    )
     if dimension != other_dimension:
         return False  # "3 minutes earlier" and "3 minutes faster"
     if whom == instead:
