@@ -243,10 +243,11 @@ def is_linear(entry: Entry, kind: Kind, length: int) -> bool:
     short, long = (seconds(entry, kind.text(n)) for n in (length, 4 * length))
     if long < _LEAST or long < _MOST_QUADRUPLED * short:
         return True
-    for factor in (2, 2, 2, 2, 2, 2, 1, 1, 1):
+    for attempt, factor in enumerate((2, 2, 2, 2, 2, 2, 1, 1, 1)):
         length *= factor
-        # Not three times the same text, which some functions remember.
-        short, long = (min(seconds(entry, kind.text(n - 64 * i)) for i in range(3)) for n in (length, 4 * length))
+        # Never the same text again, which some functions cache: a long one would be a short one two doublings later.
+        cuts = [64 * (3 * attempt + i + 1) for i in range(3)]
+        short, long = (min(seconds(entry, kind.text(n - cut)) for cut in cuts) for n in (length, 4 * length))
         if long < _MOST_QUADRUPLED * short:
             return True
         if long > _MOST:
