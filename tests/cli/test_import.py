@@ -24,7 +24,7 @@ from tests.cli.conftest import FAST, Tqnet
 from tests.importers.generators import awkward_quiz, picture, qti2_package, qti3_package
 from tests.importers.word import FIGURE, FRACTION, TABLE, cells, numbered, paragraph, write_docx
 from tests.recipes.conftest import TINY
-from tqnet.cli.bank import FORMATS
+from tqnet.cli.importing import FORMATS
 from tqnet.importers import formats, run
 from tqnet.questions import QuestionBank
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +14,20 @@ from tqnet.questions import Question, QuestionBank
 
 #: What `load` gives: the questions by id with their figures relative to the bank, and the report.
 Loaded = tuple[dict[str, Question], Imported]
+
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Writes records as JSON Lines."""
+
+    def write(*records: Any, name: str = "bank.jsonl") -> Path:
+        path = tmp_path / name
+        path.write_text("".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records), encoding="utf-8")
+        return path
+
+    return write
 
 
 @pytest.fixture

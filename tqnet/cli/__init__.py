@@ -18,8 +18,8 @@ from tqnet.version import __version__
 
 #: Modules whose import registers their commands, in the order of ``tqnet --help``.
 MODULES = (
-    "bank", "model", "predict", "evaluate", "index", "search", "evaluate_search", "duplicates", "paraphrase", "rewrite",
-    "solver", "serve",
+    "importing", "bank", "model", "predict", "evaluate", "index", "search", "evaluate_search", "duplicates",
+    "paraphrase", "rewrite", "solver", "serve",
 )  # fmt: skip
 for _module in MODULES:
     importlib.import_module(f"tqnet.cli.{_module}")

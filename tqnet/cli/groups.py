@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 BANK = "a .jsonl or .parquet file, or a folder with questions.*"
 MODEL = "a trained TQ-Net"
 INDEX = "an index made by tqnet index"
+SPLITS = ("train", "valid", "test")
 STAGES = "SOURCE is a model folder, or encoder:NAME for an off-the-shelf text encoder"
 
 

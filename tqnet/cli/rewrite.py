@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tqnet.cli.groups import BANK, EncodingOptions, LanguageModelOptions, ReadingOptions, SeedOptions
+from tqnet.cli.groups import BANK, SPLITS, EncodingOptions, LanguageModelOptions, ReadingOptions, SeedOptions
 from tqnet.cli.options import Command, argument, count, naming, number, option, output_file, switch, write_lines
 from tqnet.paraphrase import TEST, TRAINING
 
@@ -73,7 +73,7 @@ class Rewrite(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
         metavar="NAME_OR_DIR",
     )
     out: str = option("a .jsonl file; extended if it exists", required=True, metavar="FILE")
-    split: str | None = option("only questions of this split", choices=("train", "valid", "test"))
+    split: str | None = option("only questions of this split", choices=SPLITS)
     limit: int | None = count("only the first N questions", metavar="N")
     candidates: int = count("maximum number of rewritings of a question", default=4)
     diversity: float = option("how strongly the rewritings of a question repel each other", default=0.5, type=number(0))
