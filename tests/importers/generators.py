@@ -273,3 +273,19 @@ def qti3_package(path: Path) -> Path:
     listed = manifest("q3-choice.xml", "q3-gaps.xml").replace("imsqti_item_xmlv2p1", "imsqti_item_xmlv3p0")
     parts = {"imsmanifest.xml": listed, "q3-choice.xml": choice, "q3-gaps.xml": gaps, "passage.xml": passage}
     return write_zip(path, parts | {"p.png": picture(50)})
+
+
+def workbook(path: Path, *rows: list[object], title: str = "Sheet") -> Path:
+    from openpyxl import Workbook
+
+    book = Workbook()
+    sheet = book.active
+    assert sheet is not None
+    sheet.title = "First"
+    sheet.append(["stem"])
+    sheet.append(["of the first sheet"])
+    second = book.create_sheet(title)
+    for row in rows:
+        second.append(row)
+    book.save(path)
+    return path
