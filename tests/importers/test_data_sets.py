@@ -11,8 +11,7 @@ import pytest
 
 from tests.importers.conftest import Loaded
 from tests.importers.generators import picture, write_zip
-from tqnet.importers.derivations import boxed
-from tqnet.importers.json_records import split_of
+from tqnet.importers.json_records import boxed, split_of
 from tqnet.questions import BankError
 
 

@@ -11,9 +11,8 @@ from typing import Any
 
 from tqnet.importers.choices import split_options, without_letters
 from tqnet.importers.columns import columns_by_name
-from tqnet.importers.derivations import boxed, derivation
 from tqnet.importers.job import Draft, Job, Place, lettered
-from tqnet.importers.json_records import draft, records, split_of, values, word
+from tqnet.importers.json_records import boxed, derivation, draft, records, split_of, values, word
 from tqnet.importers.source import SourceError
 from tqnet.questions.question import FieldError
 from tqnet.text.equations import OPERATORS, EquationError, Prefix, ends, evaluate, infix, parse_equation, same_value

@@ -9,7 +9,6 @@ from typing import Any
 from tqnet.importers.cells import paths
 from tqnet.importers.figures import from_base64
 from tqnet.importers.job import Draft, Job, Place, distinct
-from tqnet.importers.markdown import with_sources
 from tqnet.importers.moodle_types import ALIASES, KINDS, content_of, named_figures, other, plain_content
 from tqnet.importers.safe_xml import Element, XmlError, elements, strip_namespaces
 from tqnet.importers.source import SourceError
@@ -84,7 +83,7 @@ class MoodleQuestion:
             case "plain_text":
                 text = Plain(content.strip())
             case "markdown":
-                (text,) = plain_texts([with_sources(content.strip())], self._job.settings.language)
+                (text,) = plain_texts([content.strip()], self._job.settings.language)
             case _:
                 text = plain(content, self._job.settings.language)
         if figures is not None:

@@ -23,7 +23,6 @@ from tqnet.importers.choices import (
 )
 from tqnet.importers.columns import ANSWERS, alternatives, columns_by_name, heading
 from tqnet.importers.job import Draft, Job, Place, distinct, lettered
-from tqnet.importers.markdown import with_sources
 from tqnet.importers.option_numbers import Numbered, first_number, texts_are_options
 from tqnet.questions.question import Question
 from tqnet.questions.reading import kind
@@ -211,7 +210,7 @@ class _Row:
             texts["stem"] = f"{passage}\n{texts['stem']}" if texts["stem"] else passage
         present = [name for name, text in texts.items() if text is not None]
         written = [*(texts[name] or "" for name in present), *options.texts, *accepted]
-        plain = plain_texts(list(map(with_sources, written)), self._job.settings.fixed.get("language"))
+        plain = plain_texts(written, self._job.settings.fixed.get("language"))
         of_fields, of_options = dict(zip(present, plain, strict=False)), plain[len(present) :][: len(options.texts)]
         difficulty, extras = self._difficulty()
         if accepted:

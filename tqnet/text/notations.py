@@ -19,6 +19,13 @@ _TWICE = re.compile(
 _MARKDOWN_IMAGE = (
     r"!\[[^\[\]\n]*\]\(\s*<?(?P<source>[^()<>\s]+\.\w{2,4}(?:\?[^()\s]*)?|data:image/[^()\s]+)>?(?:\s+\"[^\"]*\")?\s*\)"
 )
+#: ``[1]: figure.png "a title"``
+_MARKDOWN_SOURCE = re.compile(
+    r"^ {0,3}\[(?P<label>[^\[\]]+)\]:[ \t]*<?(?P<source>[^\s<>]+)>?"
+    r"""(?:[ \t]+(?:"[^"\n]*"|'[^'\n]*'))?[ \t]*(?:\n|\Z)""",
+    re.MULTILINE,
+)
+_MARKDOWN_FIGURE = re.compile(r"!\[(?P<text>[^\[\]]*)\](?:\[(?P<label>[^\[\]]*)\])?(?!\()")
 _MARKUP_OR_TAG = re.compile(rf"{TAG.pattern}|{_WIRIS_MATH}|{_MARKDOWN_IMAGE}", re.DOTALL)
 _MULTILANG = re.compile(r"\{mlang\s+([\w,]+)\}((?:(?!\{mlang\s).)*?)\{mlang\}", re.DOTALL | re.IGNORECASE)
 #: A text without any of these has no markup.
@@ -31,9 +38,24 @@ def as_html(text: str, language: str | None) -> str:
     """Write editors' notations that are not HTML as HTML or in dollars."""
     text = _CODE.sub(r"$\g<latex>$", text)
     text = _TWICE.sub(r"\g<inner>", text)
+    if "![" in text:
+        text = _with_sources(text)
     if "«math" in text or "![" in text:
         text = _MARKUP_OR_TAG.sub(_markup, text)
     return _in_language(text, language)
+
+
+def _with_sources(text: str) -> str:
+    """Write ``![graph][1]``, with ``[1]: figure.png`` in a line of its own, as ``![graph](figure.png)``."""
+    sources = {match["label"].lower(): match["source"] for match in _MARKDOWN_SOURCE.finditer(text)}
+    used = {(match["label"] or match["text"]).lower() for match in _MARKDOWN_FIGURE.finditer(text)} & sources.keys()
+
+    def named(figure: re.Match[str]) -> str:
+        label = (figure["label"] or figure["text"]).lower()
+        return f"![{figure['text']}]({sources[label]})" if label in used else figure[0]
+
+    rest = _MARKDOWN_SOURCE.sub(lambda match: "" if match["label"].lower() in used else match[0], text)
+    return _MARKDOWN_FIGURE.sub(named, rest)
 
 
 def _markup(match: re.Match[str]) -> str:
