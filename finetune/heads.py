@@ -11,7 +11,7 @@ import logging
 from pathlib import Path
 
 from tqnet.config import REQUIRED, ConfigError, Count, Precision, Seed, parse_config, section, settings
-from tqnet.evaluation.sources import ENCODER, Encoding, SourceError, open_source, source_vectors
+from tqnet.evaluation.sources import ENCODER, Encoding, VectorSourceError, open_source, source_vectors
 from tqnet.libraries import precision, quiet
 from tqnet.prediction.heads import (
     HEADS_FOLDER,
@@ -65,7 +65,7 @@ def main(config: HeadsConfig) -> Path:
     try:
         fingerprint = model_fingerprint(config.model)
         open_source(config.model)
-    except (SourceError, FileNotFoundError) as error:
+    except (VectorSourceError, FileNotFoundError) as error:
         raise ConfigError(f"model: {error}") from error
     for reason in data.left_out:
         log.info("left out: %s", reason)

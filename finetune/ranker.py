@@ -46,12 +46,12 @@ from tqnet.search.ranker import CrossEncoder, MultiTaskRanker
 from tqnet.search.ranker_data import (
     TASKS,
     ExercisePairs,
-    PairViews,
+    RankerViews,
     Sources,
     SourcesOfBanks,
     check_installed,
     confident,
-    made_pairs,
+    made_exercise_pairs,
     vectors_of_index,
 )
 from tqnet.search.versions import Versions
@@ -183,7 +183,7 @@ def new_pairs(config: RankerConfig, bank: QuestionBank, similarity: Similarity, 
         if config.unseen:
             candidates, _ = queries_of_valid(config, bank, similarity)
         queries = drawn_queries(candidates, config.queries, config.run.seed)
-        pairs = made_pairs(bank, similarity, sources, queries, config.counts, config.run.seed)
+        pairs = made_exercise_pairs(bank, similarity, sources, queries, config.counts, config.run.seed)
     if not pairs.similar.any() or pairs.similar.all():
         raise ConfigError("data.bank: needs both similar and dissimilar pairs; they come from group or data.pairs")
     return pairs.with_noise(config.label_noise, config.run.seed)
@@ -249,7 +249,7 @@ def validation_pairs(config: RankerConfig, sources: SourcesOfBanks) -> tuple[Que
         log.info("no question of split 'valid' has a similar one: the last state is kept, not the best")
         return None
     queries = drawn_queries(queries, max(50, config.queries // 10), config.run.seed)
-    return bank, made_pairs(bank, similarity, sources(bank), queries, config.counts, config.run.seed)
+    return bank, made_exercise_pairs(bank, similarity, sources(bank), queries, config.counts, config.run.seed)
 
 
 def train_and_valid(config: RankerConfig) -> QuestionBank:
@@ -336,7 +336,7 @@ def train(
         model=cross,
         trained=ranker,
         plan=ShuffledBatches(lengths[pairs.query] + lengths[pairs.candidate], config.run.batch_size, config.run.seed),
-        views=PairViews(
+        views=RankerViews(
             pairs,
             bank,
             similarity,

@@ -15,7 +15,7 @@ from reproduce.benchmarks.harness import make_parser, take_turns
 from tqnet.libraries import precision, quiet
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.paraphrase import ParaphraseScorer
-from tqnet.questions.paraphrase_pairs import ParaphrasePair, read_pairs
+from tqnet.questions.paraphrase_pairs import ParaphrasePair, read_paraphrase_pairs
 
 ENCODING, SCORING, EXPLAINING = "encoding alone", "scoring", "scoring and explaining"
 
@@ -52,7 +52,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     args = parser.parse_args()
     quiet()
-    model, pairs = ParaphraseScorer(args.model, explain=False).model, read_pairs(args.pairs)[: args.count]
+    model, pairs = ParaphraseScorer(args.model, explain=False).model, read_paraphrase_pairs(args.pairs)[: args.count]
     options = {"batch_size": args.batch_size, "precision": precision(args.precision), "rounds": args.rounds}
     print(json.dumps(compare(model, pairs, **options), indent=2))
 

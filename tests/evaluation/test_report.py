@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from tqnet.evaluation.agreement import draw_pairs, evaluate_agreement
+from tqnet.evaluation.agreement import draw_ranked_pairs, evaluate_agreement
 from tqnet.evaluation.plots import (
     DARK,
     PALETTE,
@@ -46,7 +46,7 @@ def results(vectors, bank, similarity, hierarchy) -> dict[str, StageResult]:
         "对比学习": StageResult(
             evaluate_similar(vectors, bank, similarity),
             evaluate_probe(vectors, bank, hierarchy),
-            agreement=evaluate_agreement(vectors, draw_pairs(bank, similarity)),
+            agreement=evaluate_agreement(vectors, draw_ranked_pairs(bank, similarity)),
         ),
     }
 

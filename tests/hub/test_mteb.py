@@ -20,7 +20,7 @@ from torch.utils.data import DataLoader
 
 from tqnet.cli import main
 from tqnet.evaluation.similar import evaluate_similar
-from tqnet.hub.mteb import TQNetEncoder, similar_questions
+from tqnet.hub.mteb import TQNetEncoder, similar_questions_task
 from tqnet.modeling.model import TQNetModel
 from tqnet.questions import QuestionBank, Similarity
 
@@ -54,7 +54,7 @@ def test_the_numbers_are_those_of_evaluate_similar(folder: Path, bank: QuestionB
     similarity = Similarity.from_groups(bank)
     vectors = encoder.encoder.encode(bank)
     wanted = evaluate_similar(vectors, bank, similarity, split).overall
-    task = similar_questions(bank, similarity, split, figures=encoder.encoder.config.reads_images)
+    task = similar_questions_task(bank, similarity, split, figures=encoder.encoder.config.reads_images)
     scores = run_task(encoder, task)
     queries = task.dataset["default"][split or "all"]["queries"]
     assert len(queries) == len(wanted) > 5
@@ -71,7 +71,7 @@ def test_equal_texts_tie_as_in_evaluate_similar(folder: Path, bank: QuestionBank
     texts = [question.content for question in bank]
     similarity = Similarity.from_groups(bank)
     wanted = evaluate_similar(encoder.encoder.encode(texts), bank, similarity, None).overall.summary()
-    scores = run_task(encoder, similar_questions(bank, similarity, None, figures=False))
+    scores = run_task(encoder, similar_questions_task(bank, similarity, None, figures=False))
     assert len(set(texts)) < len(texts)
     assert scores["precision_at_5"] == pytest.approx(wanted["precision"], abs=2e-5)
 

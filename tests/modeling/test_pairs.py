@@ -12,7 +12,7 @@ from tqnet.modeling.build import load_model
 from tqnet.modeling.model import TQNetModel
 from tqnet.modeling.pairs import PairClassifier, PairHead
 from tqnet.questions import Question, QuestionBank
-from tqnet.questions.traits import FEATURES
+from tqnet.questions.traits import TRAIT_FEATURES
 
 
 @pytest.fixture
@@ -26,14 +26,14 @@ def classifier(tiny_model: TQNetModel) -> PairClassifier:
 def test_either_order_is_the_same() -> None:
     head = PairHead(8, 16, 0.0)
     torch.nn.init.normal_(head.vectors.weight)
-    u, v, features = torch.randn(5, 8), torch.randn(5, 8), torch.rand(5, len(FEATURES))
+    u, v, features = torch.randn(5, 8), torch.randn(5, 8), torch.rand(5, len(TRAIT_FEATURES))
     assert torch.equal(head(u, v, features), head(v, u, features))
     assert torch.allclose(head(3 * u, v, features), head(u, v, features), atol=1e-5)  # lengths say nothing
     assert not torch.allclose(head(u, v, features), head(u, u, features))
 
 
 def test_the_head_starts_from_the_features() -> None:
-    head, features = PairHead(8, 16, 0.0), torch.rand(2, len(FEATURES))
+    head, features = PairHead(8, 16, 0.0), torch.rand(2, len(TRAIT_FEATURES))
     assert torch.equal(head(torch.randn(2, 8), torch.randn(2, 8), features), head(*torch.randn(2, 2, 8), features))
 
 

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tqnet.paraphrase.evaluation import THRESHOLD
-from tqnet.questions.paraphrase_pairs import read_pairs
+from tqnet.questions.paraphrase_pairs import read_paraphrase_pairs
 
 if TYPE_CHECKING:
     from tqnet.paraphrase import ParaphraseScorer
 
-PAIRS = read_pairs(Path(__file__).parents[2] / "assets" / "paraphrase_behaviour.jsonl")
+PAIRS = read_paraphrase_pairs(Path(__file__).parents[2] / "assets" / "paraphrase_behaviour.jsonl")
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ pytest.importorskip("spacy")
 from tqnet.paraphrase import Change, Difference, Part, readable
 from tqnet.paraphrase.check.compare import compare, losses
 from tqnet.paraphrase.check.text import is_english
-from tqnet.questions.paraphrase_pairs import ParaphrasePair, read_pairs
+from tqnet.questions.paraphrase_pairs import ParaphrasePair, read_paraphrase_pairs
 
 if TYPE_CHECKING:
     from tqnet.paraphrase.check.compare import Explainer
@@ -46,14 +46,14 @@ def _flagged(explainer: Explainer, pairs: list[ParaphrasePair]) -> list[Paraphra
 
 def test_behaviour(explainer: Explainer) -> None:
     """Every loss of the paper's Table 3 is found, and no pair that asks the same is blamed."""
-    pairs = read_pairs(ASSETS / "paraphrase_behaviour.jsonl")
+    pairs = read_paraphrase_pairs(ASSETS / "paraphrase_behaviour.jsonl")
     assert set(Counter(pair.kind for pair in pairs).values()) == {12}
     assert {pair.id for pair in _flagged(explainer, pairs)} == {pair.id for pair in pairs if pair.label == 0}
 
 
 def test_rewordings(explainer: Explainer) -> None:
     """What is left is up to a model: another question about the same, "he" for "she"."""
-    flagged = _flagged(explainer, read_pairs(ASSETS / "paraphrase_rewordings.jsonl"))
+    flagged = _flagged(explainer, read_paraphrase_pairs(ASSETS / "paraphrase_rewordings.jsonl"))
     counts = Counter((pair.label, is_english(pair.original)) for pair in flagged)
     assert counts[1, True] <= 1  # of 53
     assert counts[0, True] >= 34  # of 52
@@ -63,7 +63,7 @@ def test_rewordings(explainer: Explainer) -> None:
 
 def test_added_conditions(explainer: Explainer) -> None:
     """Added conditions, in digits, words or without numbers, against valid rewordings that are merely longer."""
-    pairs = read_pairs(ASSETS / "paraphrase_added.jsonl")
+    pairs = read_paraphrase_pairs(ASSETS / "paraphrase_added.jsonl")
     counts = Counter(pair.label for pair in _flagged(explainer, pairs))
     assert counts[0] >= 56  # of 58
     assert counts[1] <= 3  # of 58

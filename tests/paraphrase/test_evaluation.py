@@ -19,7 +19,7 @@ from tqnet.paraphrase.evaluation import (
     triplet_maps,
     triplets,
 )
-from tqnet.questions.paraphrase_pairs import ParaphrasePair, read_pairs
+from tqnet.questions.paraphrase_pairs import ParaphrasePair, read_paraphrase_pairs
 
 PNG = b"\x89PNG"
 
@@ -29,7 +29,7 @@ def paraqd(name: str) -> list[ParaphrasePair]:
     file = Path(os.environ.get("TQNET_DATA", "")) / "paraqd" / name
     if not file.is_file():
         pytest.skip(f"TQNET_DATA names no folder with paraqd/{name}")
-    return read_pairs(file)
+    return read_paraphrase_pairs(file)
 
 
 def measured(pairs: list[ParaphrasePair], scores: np.ndarray) -> ParaphraseMetrics:

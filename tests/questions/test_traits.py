@@ -9,7 +9,7 @@ from PIL import Image, ImageDraw
 
 from tqnet.questions import Question
 from tqnet.questions.figures import same_drawing
-from tqnet.questions.traits import FEATURES, compare, one_form, traits
+from tqnet.questions.traits import TRAIT_FEATURES, compare, one_form, traits
 
 #: FSE, Table 3, E1 and E2.
 SURFACE_CHANGE = (
@@ -27,7 +27,7 @@ OTHER_DEGREE = (
 def features(a: str | Question, b: str | Question) -> dict[str, float]:
     first, second = (traits(Question("q", question) if isinstance(question, str) else question) for question in (a, b))
     assert np.array_equal(compare(first, second), compare(second, first))
-    return dict(zip(FEATURES, compare(first, second).tolist(), strict=True))
+    return dict(zip(TRAIT_FEATURES, compare(first, second).tolist(), strict=True))
 
 
 def numbers(text: str) -> Counter[str]:

@@ -17,7 +17,7 @@ from finetune.paraphrase import ParaphraseConfig, english_questions
 from tqnet.config import ConfigError, load_config
 from tqnet.paraphrase import settings as paraphrases
 from tqnet.questions import BankError, Question, QuestionBank
-from tqnet.questions.paraphrase_pairs import read_pairs
+from tqnet.questions.paraphrase_pairs import read_paraphrase_pairs
 
 spacy = pytest.importorskip("spacy")
 
@@ -122,7 +122,7 @@ def test_it_learns_to_tell_them_apart(
     assert last["positive"] - last["negative"] > first["positive"] - first["negative"] + 0.2
     scored = [record["valid/separation"] for record in run.records if "valid/separation" in record]
     assert max(scored) > scored[0] + 0.1
-    pairs = read_pairs(valid_pairs)
+    pairs = read_paraphrase_pairs(valid_pairs)
     texts = [text for pair in pairs for text in (pair.original, pair.paraphrase)]
     first_of, second_of = run.model.encode(texts, normalize=True).reshape(len(pairs), 2, -1).swapaxes(0, 1)
     cosines, labels = (first_of * second_of).sum(1), np.array([pair.label for pair in pairs])

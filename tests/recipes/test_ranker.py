@@ -130,9 +130,11 @@ def test_judged_pairs(train: Callable[..., Any], small_bank: Path, tmp_path: Pat
 
 
 def test_queries_that_the_start_model_has_not_seen(train: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    made, original = [], ranker.made_pairs
+    made, original = [], ranker.made_exercise_pairs
     monkeypatch.setattr(
-        ranker, "made_pairs", lambda *arguments: made.append((arguments[0], original(*arguments))) or made[-1][1]
+        ranker,
+        "made_exercise_pairs",
+        lambda *arguments: made.append((arguments[0], original(*arguments))) or made[-1][1],
     )
     run = train("finetune.ranker", *FEW, "model.visual=null", "unseen=true", "folds=0", "run.max_steps=2")
     assert any("valid/map" in record for record in run.records)

@@ -18,7 +18,7 @@ from tqnet.modeling.model import TQNetModel
 from tqnet.questions import QuestionBank, Similarity
 from tqnet.search.background import Words
 from tqnet.search.ranker import CrossEncoder, TaskExperts
-from tqnet.search.ranker_data import TASKS, ExercisePairs, PairViews, Sources, confident, made_pairs
+from tqnet.search.ranker_data import TASKS, ExercisePairs, RankerViews, Sources, confident, made_exercise_pairs
 from tqnet.search.ranking import FEATURES, pair_features, search_text
 from tqnet.search.records import records
 from tqnet.search.retrieval import Retriever
@@ -168,7 +168,7 @@ def similarity(sample_bank: QuestionBank) -> Similarity:
 @pytest.fixture(scope="module")
 def pairs(sample_bank: QuestionBank, similarity: Similarity, vectors: np.ndarray) -> ExercisePairs:
     queries = np.flatnonzero(similarity.has_similar)[:25]
-    return made_pairs(sample_bank, similarity, Sources(sample_bank, vectors), queries, COUNTS, seed=0)
+    return made_exercise_pairs(sample_bank, similarity, Sources(sample_bank, vectors), queries, COUNTS, seed=0)
 
 
 def test_pairs_of_every_kind(pairs: ExercisePairs, sample_bank: QuestionBank, similarity: Similarity) -> None:
@@ -238,7 +238,7 @@ def test_tasks_of_a_pair(tiny_model: TQNetModel, tiny_bank: QuestionBank) -> Non
     candidate = (query + np.tile([1, 2, 3, 8, 16], 40)) % 40
     similar = np.array([bool(similarity.matrix([q, c])[0, 1]) for q, c in zip(query, candidate, strict=True)])
     pairs = ExercisePairs(query, candidate, similar, ("judged",) * len(query), np.ones((len(query), 2)))
-    views = PairViews(pairs, bank, similarity, tiny_model.processor, seed=0, length=100)
+    views = RankerViews(pairs, bank, similarity, tiny_model.processor, seed=0, length=100)
     seen = set()
     for number, (q, c, label) in enumerate(zip(query.tolist(), candidate.tolist(), similar.tolist(), strict=True)):
         epochs = [{row.task: row for row in views[(epoch, number, 0)][1]} for epoch in range(4)]
@@ -260,14 +260,14 @@ def test_tasks_of_a_pair(tiny_model: TQNetModel, tiny_bank: QuestionBank) -> Non
                 assert owner == c
         assert bank[q].analysis or not any("analysis" in rows for rows in epochs)
     assert seen == {(False, False), (False, True), (True, False), (True, True)}
-    without = PairViews(pairs, bank, similarity, tiny_model.processor, seed=0, length=100, analyses=False)
+    without = RankerViews(pairs, bank, similarity, tiny_model.processor, seed=0, length=100, analyses=False)
     assert [row.task for row in without[0, 0, 0][1]] == ["questions"]
 
 
 def test_batches_of_pairs(tiny_model: TQNetModel, tiny_bank: QuestionBank) -> None:
     query, candidate = np.arange(0, 8), np.arange(30, 38)
     pairs = ExercisePairs(query, candidate, np.zeros(8, dtype=bool), ("judged",) * 8, np.arange(40.0).reshape(8, 5))
-    views = PairViews(pairs, tiny_bank, Similarity.from_groups(tiny_bank), tiny_model.processor, seed=0, length=64)
+    views = RankerViews(pairs, tiny_bank, Similarity.from_groups(tiny_bank), tiny_model.processor, seed=0, length=64)
     batch = views.collate([views[0, number, 0] for number in (3, 1, 5)])
     assert batch.index.tolist() == [3, 1, 5]
     assert {len(batch.extras[name]) for name in ("pair", "task", "label")} == {len(batch.inputs["input_ids"])}

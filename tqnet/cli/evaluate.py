@@ -64,7 +64,7 @@ class _TaskOptions(SeedOptions, LeakageOptions, ReadingOptions, EncodingOptions)
         The stage ``optional`` is left out, with a line on stderr, if its encoder cannot be loaded. Off-the-shelf
         encoders read no more of a text than the trained models, so that both are compared on the same words.
         """
-        from tqnet.evaluation.sources import SourceError, shortest_length, source_notes, source_vectors
+        from tqnet.evaluation.sources import VectorSourceError, shortest_length, source_notes, source_vectors
         from tqnet.evaluation.stages import LEXICAL
 
         encoding = self.encoding(shortest_length(source for source in stages.values() if source not in LEXICAL))
@@ -76,7 +76,7 @@ class _TaskOptions(SeedOptions, LeakageOptions, ReadingOptions, EncodingOptions)
             print(f"{name}: {source}", file=sys.stderr)
             try:
                 vectors[name] = source_vectors(source, tasks.bank, encoding, cache)
-            except SourceError as error:
+            except VectorSourceError as error:
                 if name != optional:
                     raise
                 print(f"tqnet: {name} left out: {error}", file=sys.stderr)
@@ -297,7 +297,7 @@ class Mteb(Command, _SearchOptions, ReportOptions, ReadingOptions, EncodingOptio
         import mteb
 
         from tqnet.evaluation.table import Table
-        from tqnet.hub.mteb import TQNetEncoder, similar_questions
+        from tqnet.hub.mteb import TQNetEncoder, similar_questions_task
 
         tasks: list[Any] = []
         facts = {"mteb": mteb.__version__}
@@ -305,7 +305,7 @@ class Mteb(Command, _SearchOptions, ReportOptions, ReadingOptions, EncodingOptio
         if self.bank:
             bank = self.load(self.bank)
             figures = encoder.encoder.config.reads_images
-            tasks.append(similar_questions(bank, self.similarity(bank), self.one_split, self.k, figures))
+            tasks.append(similar_questions_task(bank, self.similarity(bank), self.one_split, self.k, figures))
             facts["bank"] = bank_fact(bank)
         for name in self.tasks:
             try:

@@ -73,12 +73,12 @@ class Score(Command, LineOptions, LanguageModelOptions, EncodingOptions, name="s
         print(f"{len(pairs):,} pairs, {valid:,} valid (score above {threshold:g}{same}){where}")
 
     def _pairs(self) -> list[ParaphrasePair]:
-        from tqnet.questions.paraphrase_pairs import ParaphrasePair, read_pairs
+        from tqnet.questions.paraphrase_pairs import ParaphrasePair, read_paraphrase_pairs
 
         if self.pairs and self.texts:
             raise ValueError("give two texts or --pairs, not both")
         if self.pairs:
-            return read_pairs(self.pairs)
+            return read_paraphrase_pairs(self.pairs)
         if len(self.texts) != 2:
             raise ValueError(f"give the original and its paraphrase, or --pairs; got {len(self.texts)} texts")
         original, paraphrase = self.texts

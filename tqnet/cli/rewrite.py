@@ -272,10 +272,12 @@ class Perturb(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
             print(f"{times:,} without a {reason}")
 
     def _texts(self) -> dict[str, str]:
-        from tqnet.questions.paraphrase_pairs import read_pairs
+        from tqnet.questions.paraphrase_pairs import read_paraphrase_pairs
 
         if self.pairs:
-            return _english_texts(((pair.original, pair.id, None) for pair in read_pairs(self.bank)), self.bank)
+            return _english_texts(
+                ((pair.original, pair.id, None) for pair in read_paraphrase_pairs(self.bank)), self.bank
+            )
         bank = self.load(self.bank)
         return _english_texts(zip(bank.column("stem"), bank.ids, bank.column("language"), strict=True), self.bank)
 

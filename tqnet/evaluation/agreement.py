@@ -93,7 +93,7 @@ def rank_name(rank: int) -> str:
     return f"khd {rank}" if rank else "similar"
 
 
-def draw_pairs(
+def draw_ranked_pairs(
     bank: QuestionBank, similarity: Similarity, split: str | None = "test", *, most: int = PAIRS_PER_RANK, seed: int = 0
 ) -> Pairs:
     """Draw equally many pairs of each rank within a split; the smaller the rank, the nearer.

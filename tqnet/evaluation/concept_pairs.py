@@ -35,7 +35,7 @@ class ConceptPair:
 
 
 @dataclass(frozen=True)
-class PairScores:
+class ConceptPairScores:
     """Similarities under one model, ``[pairs]`` each.
 
     Attributes:
@@ -96,7 +96,7 @@ def _exclusive(
     return np.stack([rng.permutation(questions)[:count] for questions in exclusive])
 
 
-def measure_concept_pairs(vectors: npt.NDArray[np.floating], pairs: Sequence[ConceptPair]) -> PairScores:
+def measure_concept_pairs(vectors: npt.NDArray[np.floating], pairs: Sequence[ConceptPair]) -> ConceptPairScores:
     """Compute cosines and nearest neighbours among the questions of each pair; ``vectors [questions, width]``."""
     rows = []
     for pair in pairs:
@@ -108,10 +108,10 @@ def measure_concept_pairs(vectors: npt.NDArray[np.floating], pairs: Sequence[Con
         others = ~np.eye(len(chosen), dtype=bool)
         nearest = np.where(others, cosine, -np.inf).argmax(1)
         rows.append((cosine[same & others].mean(), cosine[~same].mean(), (second[nearest] != second).mean()))
-    return PairScores(*np.array(rows).T)
+    return ConceptPairScores(*np.array(rows).T)
 
 
-def concept_table(results: Mapping[str, PairScores], pairs: Sequence[ConceptPair]) -> Table:
+def concept_table(results: Mapping[str, ConceptPairScores], pairs: Sequence[ConceptPair]) -> Table:
     """Make a table with a row for each stage and kind."""
     rows = []
     for name, kinds in to_numbers(results, pairs).items():
@@ -130,7 +130,7 @@ def concept_table(results: Mapping[str, PairScores], pairs: Sequence[ConceptPair
 
 
 def to_numbers(
-    results: Mapping[str, PairScores], pairs: Sequence[ConceptPair]
+    results: Mapping[str, ConceptPairScores], pairs: Sequence[ConceptPair]
 ) -> dict[str, dict[str, dict[str, float]]]:
     """Plain numbers for JSON: the means by stage, kind and measure."""
     kinds = {kind: np.array([pair.kind == kind for pair in pairs]) for kind in (NEAR, FAR)}

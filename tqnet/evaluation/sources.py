@@ -24,7 +24,7 @@ from tqnet.version import __version__
 ENCODER = "encoder:"
 
 
-class SourceError(ValueError):
+class VectorSourceError(ValueError):
     """A text encoder cannot be loaded: its package is missing, or the hub does not answer."""
 
 
@@ -47,7 +47,7 @@ def open_source(source: str, max_length: int | None = None) -> QuestionEncoder:
 
     Raises:
         FileNotFoundError: The folder holds no model.
-        SourceError: The encoder cannot be loaded.
+        VectorSourceError: The encoder cannot be loaded.
     """
     if not source.startswith(ENCODER):
         return load_model(source)
@@ -62,7 +62,7 @@ def open_source(source: str, max_length: int | None = None) -> QuestionEncoder:
         return build_model(plain, [])[0]
     # What transformers raises if a name is unknown, the network is down or the model is not a BERT.
     except (ImportError, OSError, ValueError, TypeError, RuntimeError) as error:
-        raise SourceError(f"{source}: cannot be loaded: {first_line(error)}") from error
+        raise VectorSourceError(f"{source}: cannot be loaded: {first_line(error)}") from error
 
 
 def shortest_length(sources: Iterable[str]) -> int | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tqnet.evaluation.agreement import Pairs, draw_pairs, evaluate_agreement, judged_pairs
+from tqnet.evaluation.agreement import Pairs, draw_ranked_pairs, evaluate_agreement, judged_pairs
 from tqnet.evaluation.difficulty import evaluate_difficulty, has_difficulties
 from tqnet.evaluation.metrics import BoolArray
 from tqnet.evaluation.plots import questions_and_pace, read_series
@@ -161,7 +161,7 @@ class Tasks:
         groups = Similarity.from_groups(self.bank)
         if self.judged is not None:
             return judged_pairs(self.bank, groups, self.judged, self.split)
-        return draw_pairs(self.bank, groups, self.split, seed=self.seed)
+        return draw_ranked_pairs(self.bank, groups, self.split, seed=self.seed)
 
 
 def parse_stages(specifications: list[str], *, lexical: bool = True) -> dict[str, str]:

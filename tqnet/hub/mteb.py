@@ -1,8 +1,8 @@
 """A trained folder as a model of mteb 2, and similar questions of a bank as a task.
 
 import mteb
-from tqnet.hub.mteb import TQNetEncoder, similar_questions
-mteb.evaluate(TQNetEncoder("runs/scl/model"), [similar_questions(bank), *mteb.get_tasks(tasks=["NFCorpus"])])
+from tqnet.hub.mteb import TQNetEncoder, similar_questions_task
+mteb.evaluate(TQNetEncoder("runs/scl/model"), [similar_questions_task(bank), *mteb.get_tasks(tasks=["NFCorpus"])])
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class SimilarQuestions(AbsTaskRetrieval):
         """Do nothing: the data is loaded."""
 
 
-def similar_questions(
+def similar_questions_task(
     bank: QuestionBank,
     similarity: Similarity | None = None,
     split: str | None = "test",

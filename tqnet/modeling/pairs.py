@@ -20,7 +20,7 @@ from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.interchange import PAIRS
 from tqnet.questions import Question, QuestionBank
 from tqnet.questions.pairs import RELATIONS
-from tqnet.questions.traits import FEATURES, compare, traits
+from tqnet.questions.traits import TRAIT_FEATURES, compare, traits
 
 _WEIGHTS, _SHAPE = "pairs.safetensors", str(PAIRS.mark)
 #: Pairs to classify at a time.
@@ -43,7 +43,7 @@ class PairHead(nn.Module):
         super().__init__()
         self.width, self.hidden, self.dropout = width, hidden, dropout
         self.vectors = nn.Linear(2 * width, hidden, bias=False)
-        self.features = nn.Linear(len(FEATURES), hidden)
+        self.features = nn.Linear(len(TRAIT_FEATURES), hidden)
         self.layers = nn.Sequential(
             nn.GELU(),
             nn.Dropout(dropout),
@@ -84,7 +84,7 @@ class PairClassifier(nn.Module):
         return self
 
     def forward(self, first: Encodable, second: Encodable, features: Tensor) -> Tensor:
-        """Return logits [b, 4] in the order of RELATIONS for pairs of questions and their `FEATURES` [b, f]."""
+        """Return logits [b, 4] in the order of RELATIONS for pairs of questions and their `TRAIT_FEATURES` [b, f]."""
         return self.head(self._vectors(first), self._vectors(second), features)
 
     def _vectors(self, questions: Encodable) -> Tensor:
@@ -138,7 +138,12 @@ class PairClassifier(nn.Module):
         folder = Path(folder)
         self.encoder.save_pretrained(folder)
         save_file({name: weight.contiguous() for name, weight in self.head.state_dict().items()}, folder / _WEIGHTS)
-        shape = {"hidden": self.head.hidden, "dropout": self.head.dropout, "relations": RELATIONS, "features": FEATURES}
+        shape = {
+            "hidden": self.head.hidden,
+            "dropout": self.head.dropout,
+            "relations": RELATIONS,
+            "features": TRAIT_FEATURES,
+        }
         (folder / _SHAPE).write_text(json.dumps(shape, indent=2) + "\n", encoding="utf-8")
 
     @classmethod
@@ -155,7 +160,7 @@ class PairClassifier(nn.Module):
         with readable(folder / _SHAPE):
             shape = json.loads((folder / _SHAPE).read_text(encoding="utf-8"))
             kinds = (shape["relations"], shape["features"])
-        if kinds != (list(RELATIONS), list(FEATURES)):
+        if kinds != (list(RELATIONS), list(TRAIT_FEATURES)):
             raise ValueError(f"{folder}: this pair classifier was made by another version of tqnet; train it anew")
         classifier = cls(load_model(folder), shape["hidden"], shape["dropout"], frozen)
         with readable(folder / _WEIGHTS):

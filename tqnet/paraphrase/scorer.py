@@ -127,7 +127,7 @@ class ParaphraseScorer:
     Raises:
         FileNotFoundError: The folder holds no model.
         OSError: There is no such language model.
-        SourceError: The encoder cannot be loaded.
+        VectorSourceError: The encoder cannot be loaded.
         ValueError: Another precision.
     """
 

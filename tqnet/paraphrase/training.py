@@ -24,7 +24,7 @@ from tqnet.paraphrase.scorer import PairTexts
 from tqnet.paraphrase.settings import SEPARATION, ParaphraseConfig
 from tqnet.questions import Question, QuestionBank
 from tqnet.questions.near_duplicates import folded_tokens
-from tqnet.questions.paraphrase_pairs import ParaphrasePair, read_pairs
+from tqnet.questions.paraphrase_pairs import ParaphrasePair, read_paraphrase_pairs
 from tqnet.questions.table import hash64
 from tqnet.training.data import Batch, Item, QuestionViews
 
@@ -47,7 +47,7 @@ def english_questions(bank: QuestionBank, config: ParaphraseConfig) -> QuestionB
     if left := len(bank) - len(rows):
         log.info("%d of %d questions are left out: without a text, or not in English", left, len(bank))
     if config.data.valid_pairs:
-        judged = {_words_of(pair.original) for pair in read_pairs(config.data.valid_pairs)}
+        judged = {_words_of(pair.original) for pair in read_paraphrase_pairs(config.data.valid_pairs)}
         english = len(rows)
         rows = [row for row in rows if _words_of(stems[row]) not in judged]
         if left := english - len(rows):
@@ -192,7 +192,7 @@ class ValidationSeparation:
         if path is None:
             log.info("data.valid_pairs: not given, so the last state is kept, not the best")
             return None
-        pairs = [pair for pair in read_pairs(path) if pair.label is not None]
+        pairs = [pair for pair in read_paraphrase_pairs(path) if pair.label is not None]
         if len({pair.label for pair in pairs}) < 2:
             raise ConfigError(f"data.valid_pairs: {path} has no pairs of both labels, 1 and 0")
         try:

@@ -67,7 +67,7 @@ class LevelScores:
 
 
 @dataclass(frozen=True)
-class DifficultyScores:
+class IntervalScores:
     """Coverage (measured, and ``asked`` for) and mean width of the intervals, and the mean absolute error.
 
     Without intervals the width is infinite, and coverage and width are null in JSON.
@@ -119,10 +119,10 @@ def score_knowledge(
     return scores
 
 
-def score_difficulty(estimates: Estimates, truth: FloatArray, groups: Sequence[str], asked: float) -> DifficultyScores:
+def score_difficulty(estimates: Estimates, truth: FloatArray, groups: Sequence[str], asked: float) -> IntervalScores:
     """Score intervals of the nominal coverage ``asked``."""
     held = (truth >= estimates.low - 1e-9) & (truth <= estimates.high + 1e-9)
-    return DifficultyScores(
+    return IntervalScores(
         questions=len(truth),
         coverage=float(held.mean()),
         coverage_interval=bootstrap_interval(held.astype(np.float64), groups),
@@ -154,7 +154,7 @@ def knowledge_table(results: Mapping[str, Mapping[int, LevelScores]]) -> Table:
     return Table("Knowledge points", header, tuple(rows), (note,))
 
 
-def difficulty_table(results: Mapping[str, DifficultyScores]) -> Table:
+def difficulty_table(results: Mapping[str, IntervalScores]) -> Table:
     """Return a table with a row per model."""
     rows = []
     for name, scores in results.items():

@@ -24,7 +24,7 @@ IntArray = npt.NDArray[np.integer]
 
 
 @dataclass
-class ConceptTree:
+class ConceptForest:
     """A forest of concepts with unique names that grows link by link.
 
     Attributes:
@@ -35,7 +35,7 @@ class ConceptTree:
     parents: dict[str, dict[str | None, int]] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, file: Path) -> tuple[ConceptTree, list[Fault]]:
+    def read(cls, file: Path) -> tuple[ConceptForest, list[Fault]]:
         """Read a ``knowledge.jsonl`` (an object with ``concept`` and ``parent`` or null per line)."""
         tree = cls()
 
@@ -188,7 +188,7 @@ def hierarchy_faults(bank: QuestionBank, unique_names: bool = False) -> list[Fau
     """
     declaration = bank.path.parent / "knowledge.jsonl" if bank.path else None
     if declaration and declaration.is_file():
-        tree, faults = ConceptTree.read(declaration)
+        tree, faults = ConceptForest.read(declaration)
         for line, field, path in _paths(bank):
             for j, problem in tree.contradictions(path):
                 faults.append(Fault(str(bank.path), line, f"{field}[{j}]", problem))
@@ -231,7 +231,7 @@ def _paths(bank: QuestionBank) -> Iterator[tuple[int, str, KnowledgePath]]:
 
 def _path_faults(bank: QuestionBank) -> list[Fault]:
     """Return names under two parents and cycles across all paths, each parent and each cycle once."""
-    tree, faults = ConceptTree(), []
+    tree, faults = ConceptForest(), []
     for line, place, path in _paths(bank):
         for j, name in enumerate(path[1:], 1):
             try:

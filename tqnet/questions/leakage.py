@@ -19,7 +19,7 @@ from tqdm import tqdm
 from tqnet.questions.bank import QuestionBank
 from tqnet.questions.figures import BankFigures, FigureHash, hash_figure_file
 from tqnet.questions.near_duplicates import MOST, ShingleSets, alike, band_keys, normal_text, same_key, shingle_sets
-from tqnet.questions.paraphrase_pairs import read_pairs
+from tqnet.questions.paraphrase_pairs import read_paraphrase_pairs
 from tqnet.questions.table import hash64
 
 #: What a question shares with its twin in ``train``, the surest first.
@@ -203,9 +203,9 @@ def rows_held_out(
         int64 ``[rows]``, ascending.
 
     Raises:
-        BankError, ValueError, OSError: As :func:`read_pairs`.
+        BankError, ValueError, OSError: As :func:`read_paraphrase_pairs`.
     """
-    originals = list(dict.fromkeys(pair.original for file in files for pair in read_pairs(file)))
+    originals = list(dict.fromkeys(pair.original for file in files for pair in read_paraphrase_pairs(file)))
     stems = bank.column("stem")
     if not originals or not stems:
         return np.zeros(0, dtype=np.int64)

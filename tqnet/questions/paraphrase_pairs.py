@@ -35,7 +35,7 @@ class ParaphrasePair:
     kind: str = ""
 
 
-def read_pairs(path: str | os.PathLike[str]) -> list[ParaphrasePair]:
+def read_paraphrase_pairs(path: str | os.PathLike[str]) -> list[ParaphrasePair]:
     """Read the pairs of a file in order.
 
     Args:
@@ -73,11 +73,11 @@ def read_labelled_sets(files: Sequence[str | os.PathLike[str]]) -> dict[str, lis
 
     Raises:
         ValueError: Two files of one name, pairs without a label, or only one label.
-        BankError, OSError: As :func:`read_pairs`.
+        BankError, OSError: As :func:`read_paraphrase_pairs`.
     """
     sets: dict[str, list[ParaphrasePair]] = {}
     for file in files:
-        name, pairs = Path(file).stem, read_pairs(file)
+        name, pairs = Path(file).stem, read_paraphrase_pairs(file)
         if name in sets:
             raise ValueError(f"{file}: a second file named {name}")
         unlabelled = [pair.id for pair in pairs if pair.label is None]

@@ -105,7 +105,7 @@ def _traits(stem: str, options: tuple[str, ...], images: tuple[str, ...]) -> Tra
 
 
 #: The features of `compare`, in order; each is from 0 to 1 and the same for (a, b) and (b, a).
-FEATURES = (
+TRAIT_FEATURES = (
     "same text",
     "same numbers",
     "shared numbers",
@@ -127,7 +127,7 @@ FEATURES = (
 
 
 def compare(first: Traits, second: Traits) -> np.ndarray:
-    """Return the `FEATURES` of two questions, float32."""
+    """Return the `TRAIT_FEATURES` of two questions, float32."""
     figures = same_figures(first.figures, second.figures)
     has_figures = bool(first.figures or second.figures)
     values = (

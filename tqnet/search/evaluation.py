@@ -138,7 +138,7 @@ def retrieve_candidates(
 
 
 @dataclass(frozen=True)
-class RankingScores:
+class OrderScores:
     """P@k of every query with five similar questions.
 
     Attributes:
@@ -149,18 +149,18 @@ class RankingScores:
     precision: dict[int, FloatArray]
     groups: IntArray
 
-    def interval(self, k: int, over: RankingScores | None = None) -> Interval:
+    def interval(self, k: int, over: OrderScores | None = None) -> Interval:
         """Return the 95 % interval of P@k, or of its gain over another order, resampling groups."""
         return bootstrap_interval(self.precision[k] - (over.precision[k] if over else 0.0), self.groups)
 
 
-def _ranking_scores(queries: Sequence[RetrievedQuery], orders: Iterable[IntArray]) -> RankingScores:
+def _order_scores(queries: Sequence[RetrievedQuery], orders: Iterable[IntArray]) -> OrderScores:
     hits = np.zeros((len(queries), max(FIRST)), dtype=bool)
     for row, query, order in zip(hits, queries, orders, strict=True):
         similar = query.similar[order][: len(row)]
         row[: len(similar)] = similar
     relevant, groups = (np.array([getattr(query, name) for query in queries], int) for name in ("relevant", "group"))
-    return RankingScores({k: precision_at_k(hits, relevant, k)[0] for k in FIRST}, groups)
+    return OrderScores({k: precision_at_k(hits, relevant, k)[0] for k in FIRST}, groups)
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ class RetrievalScores:
 
     recall: FloatArray
     groups: IntArray
-    order: RankingScores
+    order: OrderScores
 
     @property
     def interval(self) -> Interval:
@@ -197,7 +197,7 @@ def evaluate_retrieval(
         retrieved = retrieve_candidates(engine, bank, similarity, queries, way, n)
         recall = np.array([query.similar.sum() / query.relevant for query in retrieved])
         enough = [query for query in retrieved if query.relevant >= max(FIRST)]
-        order = _ranking_scores(enough, (np.arange(len(query.candidates)) for query in enough))
+        order = _order_scores(enough, (np.arange(len(query.candidates)) for query in enough))
         results[way.name] = RetrievalScores(recall, np.array([query.group for query in retrieved]), order)
     return results
 
@@ -229,7 +229,7 @@ ScorePairs = Callable[[Sequence[tuple[Question, Question]], np.ndarray], np.ndar
 
 def evaluate_ranking(
     queries: Sequence[RetrievedQuery], rankers: Mapping[str, ScorePairs], first: int = 20, words: Words | None = None
-) -> dict[str, RankingScores]:
+) -> dict[str, OrderScores]:
     """Score the order of retrieval, the orders by features, and each ranker's order of the ``first`` candidates.
 
     Raises:
@@ -254,14 +254,14 @@ def evaluate_ranking(
     for name, score in rankers.items():
         by_query = np.split(score(pairs, read_features), ends)
         orders[name] = [rows[_descending(scores)] for rows, scores in zip(read, by_query, strict=True)]
-    return {name: _ranking_scores(queries, order) for name, order in orders.items()}
+    return {name: _order_scores(queries, order) for name, order in orders.items()}
 
 
 def _descending(scores: np.ndarray) -> IntArray:
     return np.argsort(-scores, kind="stable")
 
 
-def ranking_table(results: Mapping[str, RankingScores], first: int) -> Table:
+def ranking_table(results: Mapping[str, OrderScores], first: int) -> Table:
     """Return a table with a row for each order, and its gains over retrieval and over the previous row."""
     rows, k = [], max(FIRST)
     for before, name in pairwise(["", *results]):

@@ -20,7 +20,7 @@ from tqnet.text.typed import with_formulas
 #: - ``near``: the same except for the order of options, spelling and typing, or words that mean the same.
 #: - ``variant``: the same with other numbers, or with other figures.
 Relation = Literal["identical", "near", "variant"]
-RELATIONS: tuple[Relation, ...] = get_args(Relation)
+_RELATIONS: tuple[Relation, ...] = get_args(Relation)
 
 #: Maximum number of questions per relation, and of questions read per key.
 _MAX_KNOWN, _MAX_READ = 5, 20
@@ -69,7 +69,7 @@ class Lookup:
         """
         near_rows = self._engine.get(list(near), _COLUMNS).to_pylist() if near else []
         rows = {row["id"]: row for row in [*self._rows, *near_rows] if row["id"] != self._query.id}
-        by_relation: dict[Relation, list[Known]] = {relation: [] for relation in RELATIONS}
+        by_relation: dict[Relation, list[Known]] = {relation: [] for relation in _RELATIONS}
         for id, row in sorted(rows.items()):
             question = record_question(row)
             differs = tuple(differences(self._query, question))
@@ -81,7 +81,7 @@ class Lookup:
             elif not self._variants:
                 continue
             by_relation[relation].append(Known(question, relation, differs))
-        return [known for relation in RELATIONS for known in by_relation[relation][:_MAX_KNOWN]]
+        return [known for relation in _RELATIONS for known in by_relation[relation][:_MAX_KNOWN]]
 
 
 def _may_show_the_same(query: Question, question: Question) -> bool:

@@ -180,7 +180,7 @@ class ExercisePairs:
         return cls(query, candidate, similar, tuple(row["kind"] for row in rows), features)
 
 
-def made_pairs(
+def made_exercise_pairs(
     bank: QuestionBank, similarity: Similarity, sources: Sources, queries: np.ndarray, counts: dict[str, int], seed: int
 ) -> ExercisePairs:
     """Make pairs of ``queries`` with questions of the bank, labelled by ``similarity``.
@@ -248,7 +248,7 @@ class _Row(NamedTuple):
     features: np.ndarray = np.zeros(len(FEATURES), dtype=np.float32)
 
 
-class PairViews(QuestionViews):
+class RankerViews(QuestionViews):
     """Pairs for a DataLoader: for each task of a pair, both texts as one.
 
     A batch's ``index`` holds indices of pairs; its inputs have a row for each task of each pair, and ``extras`` has for
