@@ -59,7 +59,7 @@ def main(config: HeadsConfig) -> Path:
         check_replaceable(out)
     except FileExistsError as error:
         raise ConfigError(f"out: {error}") from error
-    config.data.refuse_share()
+    config.data.refuse("labelled", "held_out", "pairs", "similar_level", "distractors", "transductive")
     bank = config.data.load()
     data = HeadData.of(bank, config.seed)  # before anything is encoded
     try:

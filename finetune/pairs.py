@@ -23,6 +23,7 @@ from tqnet.hub.card import write_card
 from tqnet.libraries import precision, to_device
 from tqnet.modeling.pairs import PairClassifier
 from tqnet.questions import QuestionBank
+from tqnet.questions.leakage import rows_held_out
 from tqnet.questions.pairs import LabelledPair, read_labelled_pairs
 from tqnet.training import session
 from tqnet.training.config import DataConfig, OptimConfig, RecipeConfig, RunConfig
@@ -55,15 +56,19 @@ def labelled_pairs(data: DataConfig) -> dict[str, list[LabelledPair]]:
     """Read the pairs of ``data.pairs`` with both questions in one split, by split; questions without one are train."""
     if not data.pairs:
         return {"train": [], "valid": []}
-    data.refuse_share()
+    data.refuse("labelled")
     pairs = read_labelled_pairs(data.pairs, data.load(), data.on_error)
     by_split = {
         split: [pair for pair in pairs if (pair.a.split or "train", pair.b.split or "train") == (split, split)]
         for split in ("train", "valid")
     }
+    stems = [question.stem for pair in by_split["train"] for question in (pair.a, pair.b)]
+    if held_out := set((rows_held_out(stems, data.held_out) // 2).tolist()):
+        log.info("%d labelled pairs are left out: an end, or a near-duplicate, is in data.held_out", len(held_out))
+        by_split["train"] = [pair for row, pair in enumerate(by_split["train"]) if row not in held_out]
     if not by_split["train"]:
-        raise ConfigError(f"data.pairs: no pair of {data.pairs} has both ends in split 'train'")
-    if left := len(pairs) - sum(map(len, by_split.values())):
+        raise ConfigError(f"data.pairs: no pair of {data.pairs} has both ends in split 'train' and none held out")
+    if left := len(pairs) - len(held_out) - sum(map(len, by_split.values())):
         log.info("%d of %d labelled pairs are left out: their ends are in two splits, or in test", left, len(pairs))
     return by_split
 

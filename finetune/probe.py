@@ -45,7 +45,7 @@ def main(config: ProbeConfig) -> Path:
     quiet()
     out = Path(config.out)
     out.mkdir(parents=True, exist_ok=True)  # fail before encoding
-    config.data.refuse_share()
+    config.data.refuse("labelled", "held_out", "pairs", "similar_level", "distractors", "transductive")
     bank = config.data.load()
     hierarchy = KnowledgeHierarchy.from_bank(bank)
     Tasks(bank, hierarchy=hierarchy, seed=config.seed).check_probe()  # likewise

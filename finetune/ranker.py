@@ -58,7 +58,7 @@ from tqnet.search.versions import Versions
 from tqnet.training import session
 from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
 from tqnet.training.loop import TrainingLoop
-from tqnet.training.processes import in_shares
+from tqnet.training.processes import encode_in_shares, in_shares
 from tqnet.training.provenance import Provenance
 from tqnet.training.sampler import ShuffledBatches
 
@@ -123,7 +123,7 @@ class RankerConfig(RecipeConfig):
 def main(config: RankerConfig) -> Path:
     accelerator = session.start(config.run)
     if config.unseen:
-        config.data.refuse_share()
+        config.data.refuse("labelled")
     bank = train_and_valid(config) if config.unseen else session.training_questions(config.data, pretraining=False)
     similarity = session.similar_questions(bank, config.data)
     if config.folds:
@@ -156,11 +156,13 @@ def training_pairs(
     provenance = Provenance(config, bank)
     if has_pairs:
         provenance.check(json.loads(identity.read_text(encoding="utf-8")), str(kept))
-    elif accelerator.is_main_process:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        new_pairs(config, bank, similarity, sources(bank)).save(kept, bank)
-        with atomic(identity) as temporary:
-            temporary.write_text(json.dumps(provenance.identity, indent=1) + "\n", encoding="utf-8")
+    else:
+        searched = sources(bank)  # encoded by all processes
+        if accelerator.is_main_process:
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            new_pairs(config, bank, similarity, searched).save(kept, bank)
+            with atomic(identity) as temporary:
+                temporary.write_text(json.dumps(provenance.identity, indent=1) + "\n", encoding="utf-8")
     accelerator.wait_for_everyone()
     try:
         pairs = ExercisePairs.load(kept, bank)
@@ -217,7 +219,7 @@ def sources_of_banks(config: RankerConfig, training: QuestionBank) -> SourcesOfB
 
     def model_vectors(bank: QuestionBank) -> np.ndarray:
         chosen = precision(config.run.precision)
-        return start_model(config, training).encode(bank, precision=chosen, show_progress=True)
+        return encode_in_shares(start_model(config, training), bank, precision=chosen, show_progress=True)
 
     return SourcesOfBanks(index_vectors if config.index else model_vectors)
 

@@ -63,14 +63,15 @@ class MoCoConfig(RecipeConfig):
 def main(config: MoCoConfig) -> Path:
     accelerator = session.start(config.run)
     bank = session.training_questions(config.data, pretraining=True)
-    size = queue_size(config.queue, len(bank))
+    config.queue = queue_size(config.queue, len(bank))
     model = session.build(config, bank)
 
     streams: Sequence[str] = STREAMS[config.mode] if model.config.reads_images else ("text",)
     if "visual" in streams:
         if model.config.fusion == "joint":  # its text embedding has seen the figures
             raise ConfigError(f"mode: {config.mode} contrasts text and figures, which model.fusion=joint joins")
-        size = queue_size(size, sum(map(bool, bank.column("images"))), "training questions with a figure")
+        with_figures = sum(map(bool, bank.column("images")))
+        config.queue = queue_size(config.queue, with_figures, "training questions with a figure")
     if "fused" not in streams:
         model.freeze_vector()  # a later stage trains it
     if accelerator.num_processes == 1 and model.config.reads_images:
@@ -79,7 +80,7 @@ def main(config: MoCoConfig) -> Path:
     streams = nested(streams, widths)
     encoder = ContrastiveEncoder(model, streams, config.dimension)
     key_encoder = MomentumEncoder(encoder, config.momentum)
-    queues = {stream: KeyQueue(size, config.dimension) for stream in streams}
+    queues = {stream: KeyQueue(config.queue, config.dimension) for stream in streams}
 
     loop = TrainingLoop(
         accelerator,

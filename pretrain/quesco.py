@@ -68,7 +68,8 @@ def main(config: QuesCoConfig) -> Path:
         split_batchnorm(model.visual, config.bn_splits)
     encoder = ContrastiveEncoder(model, ("fused",), config.dimension)
     key_encoder = MomentumEncoder(encoder, config.momentum)
-    queue = KeyQueue(queue_size(config.queue, len(bank)), encoder.dimension)
+    config.queue = queue_size(config.queue, len(bank))
+    queue = KeyQueue(config.queue, encoder.dimension)
 
     loop = TrainingLoop(
         accelerator,

@@ -127,7 +127,7 @@ class LabelledParaphrases(Measure):
         self._sets = read_labelled_sets(files)
         self._digests = {name: content_digest(Path(file)) for name, file in zip(self._sets, files, strict=True)}
         bank = data.load()
-        trained_on = bank.split("train") if any(bank.column("split")) else bank
+        trained_on = (bank.split("train") if any(bank.column("split")) else bank).column("stem")
         held_out = rows_held_out(trained_on, suite.held_out(data.bank))
         if seen := len(np.setdiff1d(rows_held_out(trained_on, files), held_out)):
             raise SuiteError(f"data.held_out: {seen} questions of the pairs are trained on; name {files} there")

@@ -105,4 +105,7 @@ def test_one_form_of_a_text() -> None:
     assert one_form("from 1 to 23") != one_form("from 12 to 3")
     assert one_form("1 23") != one_form("12 3")
     assert one_form(r"$40$ of \(48\)") == one_form("40 of 48") != one_form("$40x$ of 48")
+    assert one_form("radius 5 cm. ") == one_form("radius 5cm")
+    assert one_form("求 x 的值: 2x+1=5") == one_form("求$x$的值：$2x+1=5$。")
+    assert one_form(r"计算：$\frac{1}{2}+\frac{1}{3}$＝______．") == one_form("计算:1/2+1/3=（  ）")
     assert one_form(" ") == ""

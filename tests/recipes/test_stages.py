@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 from collections.abc import Callable
@@ -403,6 +404,12 @@ def test_labelled_pairs(train: Callable[..., Any], tmp_path: Path) -> None:
     pairs.write_text("a,b,label\n" + "".join(f"{a},{b},{label}\n" for a, b, label in rows))
     run = train("finetune.pairs", WHOLE_SAMPLE, *TEXT, f"data.pairs={pairs}", "run.max_steps=2", "run.epochs=1")
     assert run.state["step"] == 2
+    held_out = tmp_path / "held_out.csv"
+    stems = dict(zip(bank.ids, bank.column("stem"), strict=True))
+    with held_out.open("w") as stream:
+        csv.writer(stream).writerows([("original", "paraphrase"), *((stems[a], "x") for a, _, _ in rows)])
+    with pytest.raises(ConfigError, match=r"both ends in split 'train' and none held out"):
+        train("finetune.pairs", WHOLE_SAMPLE, f"data.pairs={pairs}", f"data.held_out=[{held_out}]", out="none")
     pairs.write_text(f"a,b,label\n{valid_ids[0]},{valid_ids[1]},similar\n")
     with pytest.raises(ConfigError, match=r"no pair of .* has both ends in split 'train'"):
         train("finetune.pairs", WHOLE_SAMPLE, f"data.pairs={pairs}", out="valid")

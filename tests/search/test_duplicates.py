@@ -28,6 +28,7 @@ def clusters(*questions: str | Question, **options: object) -> list[tuple[tuple[
 def test_equal_text_in_one_form() -> None:
     spelt = r"Find $\dfrac12 x$.", r"find \(\frac{1}{2}x\)", r"Find $\frac13 x$.", "Find $y$.", "Find $z$."
     assert clusters(*spelt) == [((0, 1), "equal text")]
+    assert clusters("Solve $x^2-5x+6=0$.", "Solve x² − 5x + 6 = 0.") == [((0, 1), "equal text")]
     three = clusters("Find x.", "What?", "Find  x", "find x.")
     assert three == [((0, 2, 3), "equal text equal text")]
 

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -88,9 +89,11 @@ def test_a_killed_build_is_resumed(folder: Path) -> None:
         build(BANK, encode, letters, MANIFEST, replace=True)
 
 
-@pytest.mark.parametrize(("digest", "precision"), [("4567", "fp32"), (MANIFEST.digest, "bf16")])
-def test_a_build_with_another_model_or_precision_is_not_resumed(digest: str, precision: str, folder: Path) -> None:
-    build_and_die(folder, replace(MANIFEST, digest=digest), precision=precision)
+@pytest.mark.parametrize(
+    ("changed", "precision"), [({"digest": "4567"}, "fp32"), ({}, "bf16"), ({"width": 2 * MANIFEST.width}, "fp32")]
+)
+def test_a_build_with_other_vectors_is_not_resumed(changed: dict[str, Any], precision: str, folder: Path) -> None:
+    build_and_die(folder, replace(MANIFEST, **changed), precision=precision)
     encoder = Encoder()
     build(BANK, encoder, folder, MANIFEST)
     assert encoder.seen == BANK.ids

@@ -127,6 +127,12 @@ def test_joined_segments_give_the_text_back(text: str) -> None:
         assert segment.is_formula or segment.body == text[segment.start : segment.end]
 
 
+def test_a_formula_in_the_words_of_another_is_part_of_it() -> None:
+    assert [(part.body, part.is_formula) for part in segments(r"so $x = 5 \text{ if $y>0$}$ or $\text{a}$")] == [
+        *(("so ", False), (r"x = 5 \text{ if $y>0$}", True), (" or ", False), (r"\text{a}", True))
+    ]
+
+
 def test_tokens_of_a_formula_are_commands_numbers_letters_signs_and_words() -> None:
     assert formula_tokens(r"2x+\frac12=3.5\text{ cm}\,AB\{") == [
         *("2", "x", "+", r"\frac", "12", "=", "3.5", r"\text{ cm}", r"\,", "A", "B", r"\{")

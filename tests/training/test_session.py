@@ -64,8 +64,10 @@ def test_what_is_held_out_is_no_part_of_the_share(bank: str, tmp_path: Path) -> 
 
 
 def test_who_learns_from_all_refuses_a_share(bank: str) -> None:
-    with pytest.raises(ConfigError, match=r"^data\.labelled: this recipe learns from all questions; leave it at 1"):
+    with pytest.raises(ConfigError, match=r"^data\.labelled: this recipe does not follow it; leave it at 1"):
         training_questions(DataConfig(bank=bank, labelled=0.2), pretraining=True)
+    with pytest.raises(ConfigError, match=r"^data\.held_out: this recipe does not follow it; leave it at \[\]"):
+        DataConfig(bank=bank, held_out=["pairs.csv"]).refuse("labelled", "held_out")
     with pytest.raises(ConfigError, match=r"^labelled: must be greater than 0"):
         DataConfig(bank=bank, labelled=0.0)
 

@@ -189,9 +189,9 @@ class _Search:
 
 
 def rows_held_out(
-    bank: QuestionBank, files: Sequence[str | os.PathLike[str]], threshold: float = THRESHOLD
+    stems: Sequence[str], files: Sequence[str | os.PathLike[str]], threshold: float = THRESHOLD
 ) -> np.ndarray:
-    """Return the rows of ``bank`` whose stem is an original in ``files``, up to spacing, numbers and few words.
+    """Return the rows of ``stems`` that are an original in ``files``, up to spacing, numbers and few words.
 
     Training leaves them out, so that labelled paraphrases can be measured on.
 
@@ -206,7 +206,6 @@ def rows_held_out(
         BankError, ValueError, OSError: As :func:`read_paraphrase_pairs`.
     """
     originals = list(dict.fromkeys(pair.original for file in files for pair in read_paraphrase_pairs(file)))
-    stems = bank.column("stem")
     if not originals or not stems:
         return np.zeros(0, dtype=np.int64)
     sets = shingle_sets([*stems, *originals])

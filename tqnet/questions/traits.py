@@ -18,6 +18,7 @@ from tqnet.text.latex import Role, parse_formulas, text_at
 from tqnet.text.normal import normal_formula
 from tqnet.text.replacements import MONTHS, OTHERS
 from tqnet.text.sentences import search_words
+from tqnet.text.typed import with_formulas
 
 _MONTH = "|".join(f"{month}|{month[:3]}\\.?" for month in MONTHS)
 _YEAR = r"(?:19|20)\d\d(?!\d)"
@@ -36,11 +37,13 @@ _EXPONENT = re.compile(r"\^\{((?:[^{}]|\{[^{}]*\})*)\}")
 _NAME = re.compile(
     r"\\(?:alpha|beta|gamma|delta|epsilon|theta|lambda|mu|nu|rho|sigma|tau|phi|psi|omega|xi|eta)|[A-Za-z]"
 )
-#: White space, except between two words or numbers.
-_NEEDLESS_SPACE = re.compile(r"(?<![A-Za-z0-9]) | (?![A-Za-z0-9])")
+#: White space, except between two words or numbers: 5 cm is 5cm.
+_NEEDLESS_SPACE = re.compile(r"(?<![A-Za-z0-9]) | (?![A-Za-z0-9])|(?<=[0-9]) (?=[A-Za-z])")
+#: A place for the answer.
+_BLANK = re.compile(r"\( *\)|_{2,}")
 #: A number in delimiters of formulas.
 _NUMBER_ALONE = re.compile(r"(?:\${1,2}|\\[(\[])\s*(\d+(?:[.,]\d+)*)\s*(?:\${1,2}|\\[)\]])")
-_HALF_WIDTH = str.maketrans("，；：？！（）．。", ",;:?!()..")
+_HALF_WIDTH = str.maketrans("，；：？！（）．。＝", ",;:?!()..=")
 #: Signs that add nothing to the numbers and names around them; the sign of a number is part of it.
 _MUTE = frozenset("{}()[].,;:'\"^_+-") | {r"\{", r"\}", r"\\", r"\cdot", r"\times"}
 
@@ -155,9 +158,10 @@ def same_figures(first: Sequence[str], second: Sequence[str]) -> bool:
 
 
 def one_form(text: str) -> str:
-    """Return ``text`` without differences of spelling and typing; digits stay."""
-    lowered = _with_normal_formulas(_NUMBER_ALONE.sub(r"\1", text), str.lower)
-    return _NEEDLESS_SPACE.sub("", " ".join(lowered.translate(_HALF_WIDTH).split())).rstrip(".?!-_")
+    """Return ``text`` without differences of spelling and typing; formulas need no LaTeX, digits stay."""
+    lowered = _with_normal_formulas(_NUMBER_ALONE.sub(r"\1", with_formulas(text)), str.lower)
+    blanks = _BLANK.sub("_", " ".join(lowered.translate(_HALF_WIDTH).split()))
+    return _NEEDLESS_SPACE.sub("", blanks).rstrip(".?!-_")
 
 
 def _with_normal_formulas(text: str, prose: Callable[[str], str] = str) -> str:

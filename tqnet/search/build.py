@@ -95,7 +95,8 @@ def build(
         versions.check_alias(manifest)
         if is_main:
             model = manifest.digest or manifest.model
-            _prepare(work, {"bank": bank.fingerprint, "model": model, "precision": precision, "shard": SHARD})
+            encoding = {"model": model, "width": manifest.width, "precision": precision}
+            _prepare(work, {"bank": bank.fingerprint, **encoding, "shard": SHARD})
         processes.wait()
         mine = range(processes.rank, len(shards), processes.count)
         missing = {number: shards[number] for number in mine if not files[number].exists()}

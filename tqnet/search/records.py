@@ -20,7 +20,6 @@ from tqnet.questions import Question
 from tqnet.questions.reading import write_question
 from tqnet.questions.traits import one_form
 from tqnet.text.sentences import search_words
-from tqnet.text.typed import with_formulas
 
 #: Columns that are searched by words.
 TEXT_FIELDS = ("stem", "concepts")
@@ -156,9 +155,9 @@ def content_key(question: Question) -> str:
 def form_key(question: Question, *, numbers: bool = True) -> str:
     """Hash a question's normalized text (`tqnet.questions.traits.one_form`), with its options in any order.
 
-    Formulas are recognized without LaTeX, too, as in a typed query. A text without letters and digits has the key "".
+    A text without letters and digits has the key "".
     """
-    forms = [one_form(with_formulas(text)) for text in (question.stem, *question.options)]
+    forms = [one_form(text) for text in (question.stem, *question.options)]
     if not any(map(str.isalnum, "".join(forms))):
         return ""
     texts = [forms[0], *sorted(forms[1:])]

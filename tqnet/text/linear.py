@@ -25,6 +25,7 @@ _SHORT_FUNCTIONS = ("sin", "cos", "tan", "log", "ln")
 _TOKEN = re.compile(
     rf"(?P<space>\s+)"
     r"|(?P<command>\\[A-Za-z]+|\\[{}%,;!: ])"
+    r"|(?P<scientific>\d+(?:\.\d+)?[eE][-+]?\d+(?![A-Za-z\d.]))"
     r"|(?P<number>\d{1,3}(?:,\d{3})+(?!\d)|\d+(?:\.\d+)?|(?<!\d)\.\d+)"
     rf"|(?P<sup>[{_SUPERSCRIPTS}]+)|(?P<sub>[{_SUBSCRIPTS}]+)"
     rf"|(?P<word>(?:{'|'.join(_SHORT_FUNCTIONS)})(?=[xyzuvnABC](?![A-Za-z]))|[A-Za-z]+)"  # sinx
@@ -36,7 +37,7 @@ _TOKEN = re.compile(
     r"|(?P<operator>\+-|\*\*|[-+*/÷×·±∓∪∩^_┬:])"
     r"|(?P<postfix>[°'′″!%])"
     r"|(?P<open>[(\[{⟦├])|(?P<close>[)\]}⟧┤])"
-    r"|(?P<sign>[∞∅πΑ-Ωα-ωϕϑ…])"
+    r"|(?P<sign>[∞∅πΑ-Ωα-ωϕϑ…ℂℕℚℝℤ])"
     r"|(?P<silent>[\u2061-\u2064])|(?P<bar>\|)|(?P<matrix>[■█])|(?P<mark>[,&@▒])"
     r"|(?P<prose>.)",
     re.DOTALL,
@@ -45,7 +46,7 @@ _RELATIONS = {
     "<=": r"\leq ", ">=": r"\geq ", "!=": r"\neq ", "<>": r"\neq ", "==": "=", "=>": r"\Rightarrow ",
     "<->": r"\leftrightarrow ", "//": r"\parallel ", "∽": r"\sim ", "≅": r"\cong ", "⊂": r"\subset ",
 }  # fmt: skip
-_OPERATORS = {"**": "^", "+-": r"\pm ", "┬": "_", "*": r"\times "}
+_OPERATORS = {"**": "^", "+-": r"\pm ", "┬": "_"}
 _SIGNS = {"%": r"\%", "′": "'", "″": "''", "▲": r"\triangle ", "⊙": r"\odot ", "°": r"^\circ ", "▒": ""}
 _GREEK = "alpha beta gamma delta epsilon theta lambda mu rho sigma tau phi psi omega pi"
 NAMES = {
@@ -176,6 +177,10 @@ class Parser:
             return [self._script()]
         if token.text == "/" and items:
             return [self._quotient(items)]
+        if token.text == "*":
+            self._take()
+            self._skip_space()
+            return [] if self._next.kind in ("word", "sign", "open") else [_Item(r"\times ")]  # 5*x is 5x in print
         if token.kind == "operator":
             return [_Item(_OPERATORS.get(self._take().text) or _sign(token.text))]
         if token.kind == "relation":
@@ -230,6 +235,9 @@ class Parser:
             return [self._group(r"\{" if is_set else token.text)]
         if token.kind == "number":
             return [_Item(f"0{token.text}" if token.text[0] == "." else token.text, is_number=True)]
+        if token.kind == "scientific":
+            mantissa, exponent = re.split("[eE]", token.text)
+            return [_Item(f"{mantissa}\\times 10^{{{int(exponent)}}}")]
         if token.kind == "fraction":
             over, _, under = unicodedata.normalize("NFKC", token.text).partition("⁄")
             return [_Item(f"\\frac{{{over}}}{{{under}}}")]

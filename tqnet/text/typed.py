@@ -31,11 +31,12 @@ _ORDINALS = frozenset(["st", "nd", "rd", "th"])
 _CHINESE = "\u2e80"
 
 #: Kinds of tokens that make a formula of their neighbours.
-_TELLING = frozenset(["relation", "root", "large", "prefix", "sup", "sub", "fraction", "sign", "matrix", "command"])
+_KINDS = "scientific relation root large prefix sup sub fraction sign matrix command"
+_TELLING = frozenset(_KINDS.split())
 #: Kinds that cannot begin, or end, a formula.
 _NEVER_FIRST = frozenset(["space", "mark", "postfix", "sup", "sub"])
 _NEVER_LAST = frozenset(["space", "mark", "operator", "relation", "prefix", "root", "matrix"])
-_OPERANDS = frozenset(["number", "word", "open", "close", "sup", "sub", "fraction", "sign"])
+_OPERANDS = frozenset(["number", "scientific", "word", "open", "close", "sup", "sub", "fraction", "sign"])
 _SIGNS = frozenset(["operator", "relation"])
 
 _NOTHING = Token("prose", "", 0, 0)
@@ -116,12 +117,17 @@ class _Finder:
                 if all(inner.kind == "space" for inner in self._tokens[begin + 1 : at]):  # a blank to be filled in
                     self._belongs[begin : at + 1] = [False] * (at + 1 - begin)
                 self._partners[begin] = at
-            elif token.kind == "close" or (token.text == "," and not opened):
+            elif token.kind == "close" or (token.text == "," and not opened and not self._is_decimal(at)):
                 self._belongs[at] = False
             elif token.kind == "bar" and not opened:
                 bars.append(at)
         for at in (*opened, *(bars if len(bars) % 2 else ())):
             self._belongs[at] = False
+
+    def _is_decimal(self, at: int) -> bool:
+        """Return True for the comma of ``1,5``, but not for those of ``1,2,3``."""
+        texts = [self._token(place).text for place in range(at - 2, at + 3)]
+        return texts[1].isdecimal() and texts[3].isdecimal() and "," not in (texts[0], texts[4])
 
     def _may_belong(self, at: int) -> bool:
         token, before, after = self._tokens[at], self._token(at - 1), self._token(at + 1)
@@ -132,7 +138,7 @@ class _Finder:
         if token.text == ":":
             return before.kind in _OPERANDS and after.kind in _OPERANDS
         if token.text in ("'", "!"):  # a prime of a function, a factorial; otherwise marks of prose
-            is_single = before.kind == "close" or (before.kind == "word" and len(before.text) == 1)
+            is_single = before.kind in ("close", "postfix") or (before.kind == "word" and len(before.text) == 1)
             return (is_single and after.kind != "word") or (before.kind == "number" and token.text == "!")
         if token.kind == "word":
             return not (self._is_unit(at) or self._is_option_letter(at)) and self._is_name(at)
@@ -217,7 +223,7 @@ class _Finder:
         kinds = {token.kind for token in run}
         if len(run) < 2:
             is_constant = bool(run) and run[0].text in NAMES and NAMES[run[0].text][1:] == run[0].text
-            return bool(kinds & {"fraction", "sign", "command"}) or is_constant
+            return bool(kinds & {"fraction", "sign", "command", "scientific"}) or is_constant
         if kinds & _TELLING or any(token.text in FUNCTIONS or token.text in ROOTS for token in run):
             return True
         operators = [token.text for token in run if token.kind == "operator"]
@@ -233,6 +239,6 @@ class _Finder:
         is_indexed = any(a.text.islower() and len(a.text) == 1 and b.kind == "number" for a, b in pairwise(run))
         return (
             is_indexed
-            or bool(adjacent & {("number", "word"), ("word", "open")})
+            or bool(adjacent & {("number", "word"), ("word", "open"), ("postfix", "open")})
             or (has_comma and run[0].kind == "open")
         )

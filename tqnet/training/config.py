@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
@@ -63,10 +63,12 @@ class DataConfig:
         if self.pairs and self.similar_level is not None:
             raise ConfigError("data.similar_level: cannot be set with data.pairs")
 
-    def refuse_share(self) -> None:
-        """Raise ConfigError if ``labelled`` is set, for recipes that learn from all questions."""
-        if self.labelled < 1:
-            raise ConfigError("data.labelled: this recipe learns from all questions; leave it at 1")
+    def refuse(self, *names: str) -> None:
+        """Raise ConfigError if a setting that the recipe does not follow has another value than its default."""
+        for setting in fields(self):
+            default = setting.default_factory() if callable(setting.default_factory) else setting.default
+            if setting.name in names and getattr(self, setting.name) != default:
+                raise ConfigError(f"data.{setting.name}: this recipe does not follow it; leave it at {default}")
 
     def load(self) -> QuestionBank:
         """Return the whole bank, all splits, read once.

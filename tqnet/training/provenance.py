@@ -28,7 +28,7 @@ _LIBRARIES = ("tqnet", "torch", "torchvision", "transformers", "timm", "accelera
 
 #: Settings that may change on resume. ``run.threads`` changes the last bits and ``run.eval_every`` the candidates for
 #: the best state, but training steps stay the same.
-_FREE = {"data.bank", "data.workers"} | {
+_FREE = {"data.bank", "data.workers", "data.verify_images", "checked"} | {
     f"run.{name}" for name in ("out", "resume", "log_every", "save_every", "eval_every", "keep", "wandb", "threads")
 }
 

@@ -7,6 +7,7 @@ import logging
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from datetime import timedelta
 from functools import cache, partial
 from itertools import islice
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 from accelerate import Accelerator
-from accelerate.utils import set_seed
+from accelerate.utils import InitProcessGroupKwargs, set_seed
 from torch import Tensor
 
 from tqnet import errors
@@ -63,6 +64,9 @@ _AUGMENTED = 300
 #: Questions per task of a worker.
 BATCH = 2000
 
+#: Time to wait for the other processes: one may prepare data alone, and NCCL by itself waits ten minutes.
+_PATIENCE = timedelta(hours=6)
+
 #: The metric that chooses a run's best state.
 VALID = "valid/p@5"
 
@@ -80,16 +84,17 @@ def start(run: RunConfig) -> Accelerator:
         ConfigError: The batch does not divide among the processes, some processes did not start, or the launcher's
             options contradict the settings.
     """
-    start_missing_processes()
+    refuse_launcher_options()
     follow_launcher()
+    start_missing_processes()
     logging.basicConfig(format="%(message)s", level=logging.INFO)
     quiet()
     if run.threads:
         torch.set_num_threads(run.threads)
-    refuse_launcher_options()
     run.precision = launched_precision(run.precision)
     chosen = precision(run.precision)
-    accelerator = Accelerator(mixed_precision="no" if chosen == "fp32" else chosen)
+    patience = InitProcessGroupKwargs(timeout=_PATIENCE)
+    accelerator = Accelerator(mixed_precision="no" if chosen == "fp32" else chosen, kwargs_handlers=[patience])
     if run.batch_size % accelerator.num_processes:
         raise ConfigError(
             f"run.batch_size: {run.batch_size} does not divide among {accelerator.num_processes} processes"
@@ -114,10 +119,10 @@ def training_questions(data: DataConfig, pretraining: bool) -> QuestionBank:
         OSError: A file of ``data.held_out`` cannot be read.
     """
     if pretraining:
-        data.refuse_share()
+        data.refuse("labelled")
     bank = _training_split(data, pretraining)
     if data.held_out:
-        held_out = rows_held_out(bank, data.held_out)
+        held_out = rows_held_out(bank.column("stem"), data.held_out)
         log.info(
             "%d of %d questions are left out: they or near-duplicates are in data.held_out", len(held_out), len(bank)
         )
@@ -309,8 +314,14 @@ def content_hashes(bank: QuestionBank, reads_images: bool = True) -> dict[str, T
     drawings are negatives in ``visual`` and ``fused``, but never in ``text``. Without ``reads_images``, figures are
     ignored.
     """
-    hashes = _once("hashes", bank, (reads_images,), _hash, reads_images)
+    hashes = _once("hashes", bank, (reads_images and _latest_change(bank),), _hash, reads_images)
     return dict(zip(("fused", "text", "visual"), map(torch.from_numpy, hashes), strict=True))
+
+
+def _latest_change(bank: QuestionBank) -> int:
+    """Return when a figure was last replaced, in nanoseconds: the fingerprint of a bank knows only their sizes."""
+    figures = (Path(path) for images in bank.column("images") for path in images)
+    return max((path.stat().st_ctime_ns for path in figures if path.exists()), default=0)
 
 
 def _hash(reads_images: bool, contents: list[_Content]) -> np.ndarray:
