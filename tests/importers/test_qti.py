@@ -146,6 +146,7 @@ SLIDER = (
         (HOTTEXT, ["h"], "I has it.", ("has",), "A"),
         (ASSOCIATE, ["b a"], "", ("x", "y"), "B-A"),
         (SLIDER, ["4"], "How many?", (), "4"),
+        (ORDER, ["B,A"], "", ("x", "y"), "B-A"),
     ],
 )  # fmt: skip
 def test_other_interactions(
@@ -154,6 +155,24 @@ def test_other_interactions(
     (tmp_path / "item.xml").write_text(qti2_item("i", body, qti2_response(*values, cardinality="ordered")))
     question = load(tmp_path / "item.xml")[0]["i"]
     assert (question.stem, question.options, question.answer) == (stem, options, answer)
+
+
+@pytest.mark.parametrize(
+    ("body", "values", "value"),
+    [
+        (ORDER, ["b", "zz"], "zz"),
+        (ORDER, ["b,zz"], "b,zz"),
+        (HOTTEXT, ["A"], "A"),
+        (ASSOCIATE, ["b a", "zz a"], "zz a"),
+    ],
+)
+def test_a_response_that_names_no_choice_is_reported(
+    tmp_path: Path, load: Callable[..., Loaded], faults: Callable, body: str, values: list[str], value: str
+) -> None:
+    (tmp_path / "item.xml").write_text(qti2_item("i", body, qti2_response(*values, cardinality="ordered")))
+    questions, imported = load(tmp_path / "item.xml")
+    assert questions["i"].answer is None
+    assert faults(imported) == [f"item.xml:2: RESPONSE: names no option: '{value}'"]
 
 
 def test_nothing_from_outside(tmp_path: Path, load: Callable[..., Loaded], faults: Callable) -> None:

@@ -14,7 +14,15 @@ from lxml import etree
 
 from tqnet.importers import qti1
 from tqnet.importers.job import Draft, Job, Place, distinct
-from tqnet.importers.qti_interactions import INTERACTIONS, OPEN, Interaction, Read, text_of
+from tqnet.importers.qti_interactions import (
+    INTERACTIONS,
+    OPEN,
+    Interaction,
+    Read,
+    UnknownChoiceError,
+    place_of,
+    text_of,
+)
 from tqnet.importers.safe_xml import Element, XmlError, inner_markup, parse, parse_repaired, strip_namespaces
 from tqnet.importers.source import SourceError
 from tqnet.text.plain import plain
@@ -224,7 +232,12 @@ class _Item:
                 self._fault("itemBody", f"the response to <{element.tag}> is not read")
                 interactions.append(Interaction(element.tag.removesuffix("Interaction")))
                 continue
-            interaction = read(element, self._correct(element), len(elements) == 1)
+            is_alone = len(elements) == 1
+            try:
+                interaction = read(element, self._correct(element), is_alone)
+            except UnknownChoiceError as error:
+                self._fault(element.get("responseIdentifier", "RESPONSE"), str(error))
+                interaction = read(element, [], is_alone)
             interactions.append(interaction)
             _replace(element, interaction)
         if not elements:
@@ -234,9 +247,9 @@ class _Item:
     def _correct(self, interaction: Element) -> list[str]:
         """Return the values of the correct response, or else those that the mapping gives points for, most first."""
         name = interaction.get("responseIdentifier", "RESPONSE")
-        for declaration in self._root.findall("responseDeclaration"):
-            if declaration.get("identifier") != name:
-                continue
+        declarations = self._root.findall("responseDeclaration")
+        place = place_of([declaration.get("identifier", "") for declaration in declarations], name)
+        for declaration in declarations[place : place + 1] if place is not None else ():
             if values := list(filter(None, map(text_of, declaration.iterfind("correctResponse/value")))):
                 return values
             entries = declaration.findall("mapping/mapEntry")
