@@ -105,6 +105,20 @@ def test_a_manifest_that_lists_a_test_alone(tmp_path: Path, load: Callable[..., 
     assert (imported.unread, faults(imported)) == (1, ["gone.xml:0: record: not in the zip: 'gone.xml'"])
 
 
+def test_items_that_are_not_listed_are_reported(tmp_path: Path, load: Callable[..., Loaded], faults: Callable) -> None:
+    """References are relative to the bases of the manifest."""
+    entry = '<p>x <textEntryInteraction responseIdentifier="RESPONSE"/></p>'
+    resource = '<resource identifier="t" type="imsqti_item_xmlv2p2" xml:base="items/" href="a.xml"/>'
+    parts = {
+        "imsmanifest.xml": f'<manifest><resources xml:base="all/">{resource}</resources></manifest>',
+        **{f"all/items/{name}.xml": qti2_item(name, entry, qti2_response("1")) for name in "abc"},
+        "all/other.xml": "<other/>",
+    }
+    questions, imported = load(write_zip(tmp_path / "package.zip", parts))
+    message = "files of items that it does not list as such, not read: 2, such as 'all/items/b.xml'"
+    assert (list(questions), faults(imported)) == (["a"], [f"imsmanifest.xml:0: record: {message}"])
+
+
 @pytest.mark.parametrize("name", ["my item.xml", "a%20b.xml", "题 1#2.xml", "a?b.xml"])
 def test_references_are_uris(tmp_path: Path, load: Callable[..., Loaded], name: str) -> None:
     """They are also read as names, which some programs write."""

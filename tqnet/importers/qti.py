@@ -13,6 +13,7 @@ from typing import Any
 from lxml import etree
 
 from tqnet.importers import qti1
+from tqnet.importers.formats import root_of
 from tqnet.importers.job import Draft, Job, Place, distinct
 from tqnet.importers.qti_interactions import (
     INTERACTIONS,
@@ -32,6 +33,8 @@ Knowledge = Sequence[Sequence[str]]
 
 #: Blackboard's pools, tests and surveys, each a file of items.
 _POOL = "x-bb-qti"
+#: Elements that files of items begin with.
+_ITEMS = ("assessmentItem", "qti-assessment-item", "questestinterop")
 #: Kinds of resources without items.
 _OTHERS = ("test", "section", "stimulus", "rubric", "webcontent", "associatedcontent", "manifest", "outcome", "lom")
 
@@ -39,6 +42,7 @@ _OTHERS = ("test", "section", "stimulus", "rubric", "webcontent", "associatedcon
 def read_qti(job: Job) -> Iterator[Draft]:
     """Yield the items in the order of the manifest and its tests; without a manifest, of all XML files by name."""
     manifests = [name for name in job.source.names if posixpath.basename(name) == "imsmanifest.xml"]
+    listed: set[str] = set()
     of_canvas = [name for name in job.source.names if manifests and name.endswith(".xml.qti")]
     for manifest in manifests:
         root = _root(job, manifest)
@@ -49,6 +53,9 @@ def read_qti(job: Job) -> Iterator[Draft]:
             yield from _item(job, name, knowledge, listed=True)
         if not (resources or of_canvas):
             _report_types(job, manifest, root)
+        listed |= {name for name, _ in resources}
+    if manifests:
+        _report_unlisted(job, manifests[0], listed)
     for name in of_canvas:
         yield from _item(job, name, (), listed=False)
     if not manifests:
@@ -93,7 +100,7 @@ def _resources(job: Job, manifest: str, root: Element) -> Iterator[tuple[str, Kn
             continue
         if (name := _resolved(job, element, reference, manifest)) is None:
             continue
-        if f"non_cc_assessments/{posixpath.dirname(name)}.xml.qti" in job.source.names:  # Canvas writes a quiz twice
+        if _is_twice(job, name):
             continue
         if is_test:
             tests.append(name)
@@ -127,9 +134,22 @@ def _report_types(job: Job, manifest: str, root: Element) -> None:
         job.fault(job.place(manifest), "record", f"no question; resources of the type {kind!r:.80} are not read")
 
 
+def _report_unlisted(job: Job, manifest: str, listed: set[str]) -> None:
+    others = [name for name in job.source.names if name.lower().endswith(".xml") and name not in listed]
+    items = [name for name in others if root_of(job.source, name) in _ITEMS and not _is_twice(job, name)]
+    if items:
+        message = f"files of items that it does not list as such, not read: {len(items)}, such as {items[0]!r:.200}"
+        job.fault(job.place(manifest), "record", message)
+
+
+def _is_twice(job: Job, name: str) -> bool:
+    """Return True for a quiz that Canvas has also written in a form of its own."""
+    return f"non_cc_assessments/{posixpath.dirname(name)}.xml.qti" in job.source.held
+
+
 def _resolved(job: Job, element: Element, reference: str, document: str) -> str | None:
     try:
-        return job.source.resolve(reference, document)
+        return job.source.resolve(posixpath.join(element.base or "", reference), document)
     except SourceError as error:
         job.leave_unread(job.place(document, element.sourceline or 0), str(error))
         return None
