@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import PurePosixPath
 from typing import Any
 
-from tqnet.importers.encodings import encoding_marked
+from tqnet.importers.encodings import EncodingError, encoding_marked, encoding_of
 from tqnet.importers.job import Format, distinct
 from tqnet.importers.source import Source, SourceError
 
@@ -140,12 +140,12 @@ def _packages(source: Source) -> dict[str, tuple[str, list[str]]]:
     }
 
 
-def _head(source: Source, name: str) -> str:
+def _head(source: Source, name: str, encoding: str | None = None) -> str:
     try:
         head = source.head(name)
     except SourceError:
         return ""
-    return head.decode(encoding_marked(head) or "utf-8", errors="replace")
+    return head.decode(encoding or encoding_marked(head) or "utf-8", errors="replace")
 
 
 def root_of(source: Source, name: str) -> str:
@@ -161,7 +161,11 @@ def root_of(source: Source, name: str) -> str:
 def _text_format(source: Source, name: str) -> str | None:
     from tqnet.importers.texts import looks_like
 
-    return looks_like(_head(source, name))
+    try:
+        encoding = encoding_of(source.file(name))
+    except (SourceError, EncodingError):
+        encoding = None
+    return looks_like(_head(source, name, encoding))
 
 
 def _json_format(source: Source, name: str, is_table: bool) -> tuple[str, frozenset[str]]:
