@@ -322,7 +322,30 @@ def test_options_in_the_line_of_the_stem(read: Read, text: str, stem: str, optio
     assert (record["stem"], record["options"]) == (stem, options)
 
 
+@pytest.mark.parametrize(
+    ("lines", "options", "answer", "doubts"),
+    [
+        ("☐ 4\n☒ 5\nor so\n☐ 6", ["4", "5\nor so", "6"], "B", 0),
+        ("- [ ] 4\n- [x] 5", ["4", "5"], "B", 0),
+        ("[*] 2\n[ ] 4\n[*] 3", ["2", "4", "3"], "A, C", 0),
+        ("[x] is whole\n[x] is part", [], None, 0),
+        ("i) 4\nii) 5\nAns: ii", ["4", "5"], "B", 0),
+        ("1) 4\n2) 5\n3) 6\nAnswer: (2)", ["4", "5", "6"], "B", 0),
+        ("1) 2\n2) 3\n3) 4\nAnswer: 2", [], "2", 1),  # the number or the text of an option
+        ("i) 4\nii) 5", [], None, 1),
+        ("i) Is it 4?\nii) Is it 5?\nAnswer: yes", [], "yes", 0),
+        ("i) 4\nii) 5\nA. i\nB. ii\nAnswer: B", ["i", "ii"], "B", 0),
+    ],
+)  # fmt: skip
+def test_options_without_letters(read: Read, lines: str, options: list[str], answer: str | None, doubts: int) -> None:
+    paper = read(f"1. Which?\n{lines}\n2. b")
+    assert (paper.drafts[0].record["options"], paper.drafts[0].record["answer"]) == (options, answer)
+    assert [fault.partition(",")[0] for fault in paper.faults] == ["2: paragraph: may begin options"] * doubts
+
+
 PIECES = [
+    "☐ a\n☒ b\n",
+    "1. a?\n1) b\n",
     "1.\n",
     "1. ",
     "A. ",
