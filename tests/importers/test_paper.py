@@ -114,6 +114,7 @@ def test_entries_of_a_key(read: Read, key: str, answers: str, faults: int) -> No
     [
         *("ANSWERS", "Answers and explanations", "Answers to Exercises", "Answer Sheet", "Correct answers:"),
         *("Answer key - Section A", "Solutions and Answers", "Marking scheme", "Answers (teacher's copy)"),
+        *("Lösungen", "Réponses", "Ответы", "參考答案"),
         *("答案与解析", "参考答案与试题解析", "【参考答案】", "附：参考答案"),
     ],
 )
@@ -295,6 +296,9 @@ def test_a_text_about_several_questions_is_part_of_each(read: Read) -> None:
         ("Correct: B", "B"),
         ("答案B", "B"),
         ("答案Ｂ", "B"),
+        ("Lösung: b", "B"),
+        ("Réponse : B", "B"),
+        ("Ответ: B", "B"),
     ],
 )
 def test_answers_without_a_colon(read: Read, line: str, answer: str) -> None:

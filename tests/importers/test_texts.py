@@ -232,6 +232,8 @@ def test_aiken_feedback_is_the_analysis(read: Read) -> None:
     [
         ("Question 1: Which?\nA. x\nAnswer: b", "text"),
         ("Q1. Which?", "text"),
+        ("Aufgabe 1: Berechne 2+3.", "text"),
+        ("第1題 求和", "text"),
         ("Question 12 of the exam", None),
         ("Which?\nA. x\nB. y\nanswer: b", "aiken"),
         ("1. Which?\nA. x\nB. y\nAnswer: B", "text"),

@@ -2,9 +2,9 @@
 
 Understood are ``1.``, ``1)``, ``(1)``, ``1、``, ``Question 1``, ``第1题`` before a question; ``A.``, ``(A)``, ``A、``
 before an option, one or several in a line, a ``*`` before a right one, or check boxes; lines that begin with
-``Answer:``, ``Solution:``, ``Topic:``, ``Difficulty:`` (``答案``, ``解析``, ``知识点``, ``难度``, ``【答案】``); headings;
-texts about several questions; and lists of answers under a title such as ``Answers``. Each paragraph that fits none of
-these is reported.
+``Answer:``, ``Solution:``, ``Topic:``, ``Difficulty:`` (``答案``, ``解析``, ``知识点``, ``难度``, ``【答案】``);
+headings; texts about several questions; and lists of answers under a title such as ``Answers``. Each paragraph that
+fits none of these is reported.
 """
 
 from __future__ import annotations
