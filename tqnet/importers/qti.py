@@ -135,6 +135,7 @@ def _report_types(job: Job, manifest: str, root: Element) -> None:
 
 
 def _report_unlisted(job: Job, manifest: str, listed: set[str]) -> None:
+    """Report the files of items that are not read, in one line."""
     others = [name for name in job.source.names if name.lower().endswith(".xml") and name not in listed]
     items = [name for name in others if root_of(job.source, name) in _ITEMS and not _is_twice(job, name)]
     if items:
