@@ -42,6 +42,7 @@ from tqnet.text.equations import parse_equation
 from tqnet.text.formulas import join_units, units
 from tqnet.text.latex import parse_formulas, prose
 from tqnet.text.normal import normal_formula
+from tqnet.text.notations import as_html, without_marks
 from tqnet.text.plain import plain, plain_texts, protect
 from tqnet.text.sentences import halves, readable, search_words
 from tqnet.text.typed import with_formulas
@@ -116,6 +117,7 @@ ENTRIES: dict[str, Entry] = {
     "readable": _timed(readable),
     "halves": _timed(halves),
     "LaTeX": _timed(parse_formulas.__wrapped__),
+    "Markdown": _timed(lambda text: without_marks(as_html(text, None))),
     "prose": _timed(prose.__wrapped__),
     "units": _timed(lambda text: join_units(units(text))),
     "normal form": _timed(normal_formula),
@@ -167,11 +169,11 @@ _LATEX = r"""
 _MARKUP = """
 < </ <a <p <p> </p> <b <! <? <!-- --> <![if <![CDATA[ ]]> <svg> <svg <script> <style> <pre> <sub> <li> <td> <option>
 <math> <mrow> <mi>x</mi> <mo>(</mo> <msup> <table> <ul> <select> <span> <span> <div> <img> a<b>c &lt; & &# «math «math»
-[tex] {mlang ![ ![]( data:image/png;base64, <m:r> <question> <text> [[1]] {1:MC: {1:NUMERICAL:=
+[tex] {mlang ![ ![]( ![](< *a **a _a ` data:image/png;base64, <m:r> <question> <text> [[1]] {1:MC: {1:NUMERICAL:=
 """
 _PROSE = """
 a A 1 1. 1, 000, x, x= 1/ 1/x - + = | / . , : ; ? ! ' " @ :: {= {~ -> #### %50% // // 中 中文， 。 ____ ½ √ ² x² ± ∠ ∫
-ﬃ ﷺ ℃ ① A. A) (A) 1-B ANSWER: Answer: 答案 一、 1-A, sin lim two twenty- e.g. 1st Tom dollars per
+ﬃ ﷺ ℃ ① A. A) (A) 1-B ANSWER: Answer: 答案 一、 ☐ i) 1-A, sin lim two twenty- e.g. 1st Tom dollars per
 """
 _SPACED = [
     *("\n", " ", "\t", "\x00", "\u0301", "\u200b", "<a b=", "<svg ", "$a $", "s i n ", ". A", "the ", "1 2 ", "1/2 "),

@@ -217,10 +217,11 @@ def test_pictures_of_old_versions_that_are_not_embedded(
 
 def test_markdown_and_the_picture_of_old_versions(quiz: Callable[[str], Path], load: Callable[..., Loaded]) -> None:
     picture64 = base64.b64encode(picture(2)).decode()
-    text = moodle_text("questiontext", "See\n\n![it](@@PLUGINFILE@@/a.png)", {"a.png": picture(1)}, format="markdown")
+    markdown = "**See** 2\\*3\n\n![it](<@@PLUGINFILE@@/a b.png>)"
+    text = moodle_text("questiontext", markdown, {"a b.png": picture(1)}, format="markdown")
     old = f"<image>b.png</image><image_base64>{picture64}</image_base64>"
     questions, imported = load(quiz(moodle_quiz(f'<question type="essay">{text}{old}</question>')))
-    assert (questions["quiz-1"].stem, imported.faults) == ("See", ())
+    assert (questions["quiz-1"].stem, imported.faults) == ("See 2*3", ())
     assert [Path(image).read_bytes() for image in questions["quiz-1"].images] == [picture(1), picture(2)]
 
 

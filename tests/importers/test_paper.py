@@ -114,6 +114,7 @@ def test_entries_of_a_key(read: Read, key: str, answers: str, faults: int) -> No
     [
         *("ANSWERS", "Answers and explanations", "Answers to Exercises", "Answer Sheet", "Correct answers:"),
         *("Answer key - Section A", "Solutions and Answers", "Marking scheme", "Answers (teacher's copy)"),
+        *("Lösungen", "Réponses", "Ответы", "參考答案"),
         *("答案与解析", "参考答案与试题解析", "【参考答案】", "附：参考答案"),
     ],
 )
@@ -295,6 +296,9 @@ def test_a_text_about_several_questions_is_part_of_each(read: Read) -> None:
         ("Correct: B", "B"),
         ("答案B", "B"),
         ("答案Ｂ", "B"),
+        ("Lösung: b", "B"),
+        ("Réponse : B", "B"),
+        ("Ответ: B", "B"),
     ],
 )
 def test_answers_without_a_colon(read: Read, line: str, answer: str) -> None:
@@ -322,7 +326,30 @@ def test_options_in_the_line_of_the_stem(read: Read, text: str, stem: str, optio
     assert (record["stem"], record["options"]) == (stem, options)
 
 
+@pytest.mark.parametrize(
+    ("lines", "options", "answer", "doubts"),
+    [
+        ("☐ 4\n☒ 5\nor so\n☐ 6", ["4", "5\nor so", "6"], "B", 0),
+        ("- [ ] 4\n- [x] 5", ["4", "5"], "B", 0),
+        ("[*] 2\n[ ] 4\n[*] 3", ["2", "4", "3"], "A, C", 0),
+        ("[x] is whole\n[x] is part", [], None, 0),
+        ("i) 4\nii) 5\nAns: ii", ["4", "5"], "B", 0),
+        ("1) 4\n2) 5\n3) 6\nAnswer: (2)", ["4", "5", "6"], "B", 0),
+        ("1) 2\n2) 3\n3) 4\nAnswer: 2", [], "2", 1),  # the number or the text of an option
+        ("i) 4\nii) 5", [], None, 1),
+        ("i) Is it 4?\nii) Is it 5?\nAnswer: yes", [], "yes", 0),
+        ("i) 4\nii) 5\nA. i\nB. ii\nAnswer: B", ["i", "ii"], "B", 0),
+    ],
+)  # fmt: skip
+def test_options_without_letters(read: Read, lines: str, options: list[str], answer: str | None, doubts: int) -> None:
+    paper = read(f"1. Which?\n{lines}\n2. b")
+    assert (paper.drafts[0].record["options"], paper.drafts[0].record["answer"]) == (options, answer)
+    assert [fault.partition(",")[0] for fault in paper.faults] == ["2: paragraph: may begin options"] * doubts
+
+
 PIECES = [
+    "☐ a\n☒ b\n",
+    "1. a?\n1) b\n",
     "1.\n",
     "1. ",
     "A. ",

@@ -105,6 +105,20 @@ def test_a_manifest_that_lists_a_test_alone(tmp_path: Path, load: Callable[..., 
     assert (imported.unread, faults(imported)) == (1, ["gone.xml:0: record: not in the zip: 'gone.xml'"])
 
 
+def test_items_that_are_not_listed_are_reported(tmp_path: Path, load: Callable[..., Loaded], faults: Callable) -> None:
+    """References are relative to the bases of the manifest."""
+    entry = '<p>x <textEntryInteraction responseIdentifier="RESPONSE"/></p>'
+    resource = '<resource identifier="t" type="imsqti_item_xmlv2p2" xml:base="items/" href="a.xml"/>'
+    parts = {
+        "imsmanifest.xml": f'<manifest><resources xml:base="all/">{resource}</resources></manifest>',
+        **{f"all/items/{name}.xml": qti2_item(name, entry, qti2_response("1")) for name in "abc"},
+        "all/other.xml": "<other/>",
+    }
+    questions, imported = load(write_zip(tmp_path / "package.zip", parts))
+    message = "files of items that it does not list as such, not read: 2, such as 'all/items/b.xml'"
+    assert (list(questions), faults(imported)) == (["a"], [f"imsmanifest.xml:0: record: {message}"])
+
+
 @pytest.mark.parametrize("name", ["my item.xml", "a%20b.xml", "题 1#2.xml", "a?b.xml"])
 def test_references_are_uris(tmp_path: Path, load: Callable[..., Loaded], name: str) -> None:
     """They are also read as names, which some programs write."""
@@ -146,6 +160,7 @@ SLIDER = (
         (HOTTEXT, ["h"], "I has it.", ("has",), "A"),
         (ASSOCIATE, ["b a"], "", ("x", "y"), "B-A"),
         (SLIDER, ["4"], "How many?", (), "4"),
+        (ORDER, ["B,A"], "", ("x", "y"), "B-A"),
     ],
 )  # fmt: skip
 def test_other_interactions(
@@ -154,6 +169,24 @@ def test_other_interactions(
     (tmp_path / "item.xml").write_text(qti2_item("i", body, qti2_response(*values, cardinality="ordered")))
     question = load(tmp_path / "item.xml")[0]["i"]
     assert (question.stem, question.options, question.answer) == (stem, options, answer)
+
+
+@pytest.mark.parametrize(
+    ("body", "values", "value"),
+    [
+        (ORDER, ["b", "zz"], "zz"),
+        (ORDER, ["b,zz"], "b,zz"),
+        (HOTTEXT, ["A"], "A"),
+        (ASSOCIATE, ["b a", "zz a"], "zz a"),
+    ],
+)
+def test_a_response_that_names_no_choice_is_reported(
+    tmp_path: Path, load: Callable[..., Loaded], faults: Callable, body: str, values: list[str], value: str
+) -> None:
+    (tmp_path / "item.xml").write_text(qti2_item("i", body, qti2_response(*values, cardinality="ordered")))
+    questions, imported = load(tmp_path / "item.xml")
+    assert questions["i"].answer is None
+    assert faults(imported) == [f"item.xml:2: RESPONSE: names no option: '{value}'"]
 
 
 def test_nothing_from_outside(tmp_path: Path, load: Callable[..., Loaded], faults: Callable) -> None:

@@ -151,6 +151,7 @@ def test_scores_ranges_and_formulas(tmp_path: Path, load: Callable[..., Loaded],
         qti1_item("range", "About?", blank, scored=ranged),
         qti1_item("endless", "About?", blank, scored=open_range),
         calculated,
+        qti1_item("elsewhere", "Which?", single, scored=qti1_scored(("c", "c9"))),
     )
     questions, imported = load(qti1_file(tmp_path / "quiz.xml", *items))
     assert {name: question.answer for name, question in questions.items()} == {
@@ -160,11 +161,12 @@ def test_scores_ranges_and_formulas(tmp_path: Path, load: Callable[..., Loaded],
         "range": "3",
         "endless": None,
         "calculated_question": "5+x",
+        "elsewhere": None,
     }
     assert questions["short"].extras == {"title": "Quiz", "partial": {"one": 40}}
     assert questions["range"].extras == {"title": "Quiz", "tolerance": "0.5"}
     assert questions["calculated_question"].extras == {"title": "Quiz", "tolerance": "0.1"}
-    assert faults(imported) == ["quiz.xml:1: r: no correct response"]
+    assert faults(imported) == ["quiz.xml:1: r: no correct response", "quiz.xml:1: c: names no option: 'c9'"]
 
 
 def test_blanks_and_markup_within_texts(tmp_path: Path, load: Callable[..., Loaded]) -> None:

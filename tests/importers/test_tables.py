@@ -129,9 +129,9 @@ def test_delimiters(write_csv: Callable[..., Path], load: Callable[..., Loaded],
 
 
 def test_no_such_columns(write_csv: Callable[..., Path], load: Callable[..., Loaded], tmp_path: Path) -> None:
-    path = write_csv(["Aufgabe", "B"], ["x", "y"])
+    path = write_csv(["Zadanie", "B"], ["x", "y"])
     with pytest.raises(
-        ValueError, match=r"which column is the stem\? --map stem=COLUMN; the columns are 'Aufgabe', 'B'"
+        ValueError, match=r"which column is the stem\? --map stem=COLUMN; the columns are 'Zadanie', 'B'"
     ):
         load(path)
     with pytest.raises(ValueError, match="--map: no column 'Task'"):
@@ -227,6 +227,10 @@ def test_html_with_figures_in_cells(
             },
         ),
         (["text", "img", "Figure 2", "diagram"], {"stem": ("text",), "images": ("img", "Figure 2", "diagram")}),
+        (["Frage", "Antwort"], {"stem": ("Frage",), "answer": ("Antwort",)}),
+        (["Question", "Réponse A", "Réponse B"], {"stem": ("Question",), "options": ("Réponse A", "Réponse B")}),
+        (["Вопрос", "Ответ"], {"stem": ("Вопрос",), "answer": ("Ответ",)}),
+        (["題目", "選項A", "選項B"], {"stem": ("題目",), "options": ("選項A", "選項B")}),
         (["text", "Correct Choice"], {"stem": ("text",), "answer": ("Correct Choice",)}),
     ],
 )

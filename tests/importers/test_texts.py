@@ -232,6 +232,8 @@ def test_aiken_feedback_is_the_analysis(read: Read) -> None:
     [
         ("Question 1: Which?\nA. x\nAnswer: b", "text"),
         ("Q1. Which?", "text"),
+        ("Aufgabe 1: Berechne 2+3.", "text"),
+        ("第1題 求和", "text"),
         ("Question 12 of the exam", None),
         ("Which?\nA. x\nB. y\nanswer: b", "aiken"),
         ("1. Which?\nA. x\nB. y\nAnswer: B", "text"),
@@ -273,9 +275,10 @@ def test_a_paper_as_text(write: Write, load: Callable[..., Loaded], faults: Call
     assert faults(imported) == ["quiz.txt:1: paragraph: part of no question: 'Grade 8'"]
 
 
-def test_a_chinese_paper_in_its_old_encoding(load: Callable[..., Loaded], tmp_path: Path) -> None:
-    (tmp_path / "paper.txt").write_bytes("1. 求方程的解，并说明理由。\n答案：三\n".encode("gb18030"))
-    (question,) = load(tmp_path / "paper.txt", format="text")[0].values()
+@pytest.mark.parametrize("mark", ["1. ", "1．", "第1题"])
+def test_a_chinese_paper_in_its_old_encoding(load: Callable[..., Loaded], tmp_path: Path, mark: str) -> None:
+    (tmp_path / "paper.txt").write_bytes(f"{mark}求方程的解，并说明理由。\n答案：三\n".encode("gb18030"))
+    (question,) = load(tmp_path / "paper.txt")[0].values()
     assert (question.stem, question.answer) == ("求方程的解，并说明理由。", "三")
 
 

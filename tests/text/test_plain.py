@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.importers.generators import FRACTION, NESTED, TABLE
 from tqnet.text.html import is_html
+from tqnet.text.notations import without_marks
 from tqnet.text.plain import Plain, plain, plain_texts, protect
 
 FORMULA = st.text(st.sampled_from("abx<>^{}_+ \n"), min_size=1).map("${}$".format)
@@ -200,6 +201,21 @@ def test_figures_and_what_is_lost() -> None:
 )
 def test_one_of_several_languages(markup: str, texts: list[str]) -> None:
     assert [plain(markup, language).text for language in ("en", "de", "fr", None)] == texts
+
+
+@pytest.mark.parametrize(
+    ("markdown", "text"),
+    [
+        (r"2\*3, a\_1, 1\. x", "2*3, a_1, 1. x"),
+        ("**bold *and* more** __b__ _i_ `x*y*z`", "bold and more b i x*y*z"),
+        ("## Title\n* one\n* two", "Title\n* one\n* two"),
+        (r"**If $a*b*c$** and \(x_1\), _then_", r"If $a*b*c$ and \(x_1\), then"),
+        ("2*3*4, a_1_b, 5 * 3, (___) and (___), ____", "2*3*4, a_1_b, 5 * 3, (___) and (___), ____"),
+        ("**粗**体", "粗体"),
+    ],
+)
+def test_marks_of_markdown(markdown: str, text: str) -> None:
+    assert without_marks(markdown) == text
 
 
 def test_a_picture_that_only_looks_like_a_formula() -> None:

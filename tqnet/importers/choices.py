@@ -191,8 +191,9 @@ _SAYS = re.compile(
     re.IGNORECASE,
 )
 _TRUE, _FALSE = (
-    "true t yes y √ ✓ ✔ 对 正确 是 right correct",
-    "false f no n × ✗ ✘ 错 错误 否 不对 不正确 wrong incorrect",
+    "true t yes y √ ✓ ✔ 对 對 正确 正確 是 right correct wahr richtig ja vrai oui verdadero sí verdadeiro sim верно да",
+    "false f no n × ✗ ✘ 错 錯 错误 錯誤 否 不对 不對 不正确 不正確 wrong incorrect "
+    "falsch nein faux non falso não неверно нет",
 )
 _VERDICTS = dict.fromkeys(_TRUE.split(), True) | dict.fromkeys(_FALSE.split(), False)
 

@@ -1,4 +1,4 @@
-"""Which field of a question a column holds, by its name in English or Chinese."""
+"""Which field of a question a column holds, by its name in English, Chinese and other languages."""
 
 from __future__ import annotations
 
@@ -9,24 +9,33 @@ from tqnet.text.lists import narrow
 
 #: Field -> usual names of its column, the most telling first. A passage is put before the stem.
 _NAMES = {
-    "id": "id, question id, qid, que id, unique id, problem id, item id, uid, no, no., number, #, 编号, 题号, 序号",
+    "id": "id, question id, qid, que id, unique id, problem id, item id, uid, no, no., number, #, nr, nr., numéro, "
+    "número, номер, 编号, 編號, 题号, 題號, 序号, 序號",
     "stem": "stem, question, question text, questiontext, problem, problem text, text, body, prompt, item, query, "
-    "input, content, original text, 题目, 题干, 问题, 试题, 题目内容",
-    "passage": "passage, context, article, premise, background, instruction, 材料, 背景",
-    "options": "options, choices, alternatives, option list, answer option list, candidates, 选项",
+    "input, content, original text, frage, fragetext, aufgabe, aufgabentext, énoncé, pregunta, enunciado, questão, "
+    "pergunta, вопрос, задача, задание, 题目, 題目, 题干, 題幹, 问题, 問題, 试题, 試題, 题目内容, 題目內容",
+    "passage": "passage, context, article, premise, background, instruction, kontext, contexte, contexto, контекст, "
+    "材料, 背景",
+    "options": "options, choices, alternatives, option list, answer option list, candidates, antwortmöglichkeiten, "
+    "optionen, choix, opciones, alternativas, opções, варианты, варианты ответа, варианты ответов, 选项, 選項",
     "answer": "answer, correct answer, correct answers, correct, correct option, correct choice, right answer, "
     "final answer, key, answer key, answer value, answer index, answer idx, correct index, correct idx, "
-    "correct option index, cop, ans, gold, label, target, output, 答案, 正确答案, 参考答案, 标准答案, answers",
+    "correct option index, cop, ans, gold, label, target, output, antwort, richtige antwort, lösung, réponse, "
+    "bonne réponse, réponse correcte, respuesta, respuesta correcta, resposta, resposta correta, gabarito, ответ, "
+    "правильный ответ, 答案, 正确答案, 正確答案, 参考答案, 參考答案, 标准答案, 標準答案, answers",
     "analysis": "analysis, explanation, solution, rationale, feedback, worked solution, answer analysis, "
-    "answer explanation, support, 解析, 解答, 分析, 详解, 答案解析",
+    "answer explanation, support, erklärung, lösungsweg, explication, corrigé, explicación, solución, explicação, "
+    "solução, resolução, решение, объяснение, пояснение, 解析, 解答, 分析, 详解, 詳解, 答案解析",
     "knowledge": "knowledge, knowledge point, knowledge points, knowledge point routes, topic, topics, concept, "
-    "concepts, skill, skills, tags, chapter, subject, category, 知识点, 考点, 章节, 学科",
-    "difficulty": "difficulty, difficulty level, level, 难度, 难度等级",
-    "type": "type, question type, qtype, problem type, kind, 题型, 类型",
-    "language": "language, lang, 语言",
+    "concepts, skill, skills, tags, chapter, subject, category, thema, kapitel, fach, thème, chapitre, matière, tema, "
+    "capítulo, materia, matéria, тема, раздел, предмет, 知识点, 知識點, 考点, 考點, 章节, 章節, 学科, 學科",
+    "difficulty": "difficulty, difficulty level, level, schwierigkeit, schwierigkeitsgrad, difficulté, niveau, "
+    "dificultad, nivel, dificuldade, nível, сложность, 难度, 難度, 难度等级, 難度等級",
+    "type": "type, question type, qtype, problem type, kind, typ, fragetyp, tipo, тип, 题型, 題型, 类型, 類型",
+    "language": "language, lang, sprache, langue, idioma, язык, 语言, 語言",
     "group": "group, 组",
     "split": "split, 划分",
-    "source": "source, origin, dataset, dataset name, 来源",
+    "source": "source, origin, dataset, dataset name, quelle, fuente, fonte, источник, 来源, 來源",
 }
 _LISTS = {field: names.split(", ") for field, names in _NAMES.items()}
 #: Fields of which a row has the first filled column, where a table has several.
@@ -40,13 +49,16 @@ FROM_ZERO = frozenset(
 
 #: Columns of one option: "A", "Option B", "choice_3", "选项C"; not "答案A".
 _OPTION = re.compile(
-    r"(?:(?:option|opt|choice|answer|alternative|op|选项) ?)?[(]?(?:(?P<letter>[a-h])|(?P<number>[1-8]))[)]?"
+    r"(?:(?:option|opt|choice|answer|alternative|op|antwort|choix|réponse|opción|opção|alternativa|respuesta|resposta|вариант"
+    r"|ответ|选项|選項) ?)?[(]?(?:(?P<letter>[a-h])|(?P<number>[1-8]))[)]?"
 )
 _FIRST_OPTION = frozenset({"option", "choice", "选项"})
-_LEVEL = re.compile(r"(?:topic|knowledge|level|subtopic|知识点|category) ?(?P<number>[1-9])")
+_LEVEL = re.compile(
+    r"(?:topic|knowledge|level|subtopic|thema|thème|tema|тема|知识点|知識點|category) ?(?P<number>[1-9])"
+)
 _FIGURE = re.compile(
     r"(?:(?:question|stem|problem) )?"
-    r"(?:images?|imgs?|figures?|figs?|pictures?|pics?|photos?|diagrams?|图片?|配图|插图|附图)"
+    r"(?:images?|imgs?|figures?|figs?|pictures?|pics?|photos?|diagrams?|bild(?:er)?|imagen|imagem|рисунок|图片?|圖片?|配图|配圖|插图|插圖|附图|附圖)"
     r"(?: (?:files?|paths?|links?|urls?|names?))?(?: ?\d+)?"
 )
 _DISTRACTOR = re.compile(r"(?:distractors?|(?:incorrect|wrong) ?(?:answers?|options?|choices?)?|干扰项)(?: ?\d)?")

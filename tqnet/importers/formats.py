@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import PurePosixPath
 from typing import Any
 
-from tqnet.importers.encodings import encoding_marked
+from tqnet.importers.encodings import EncodingError, encoding_marked, encoding_of
 from tqnet.importers.job import Format, distinct
 from tqnet.importers.source import Source, SourceError
 
@@ -103,7 +103,7 @@ def detect(source: Source, *, is_table: bool = False) -> Contents:
         if suffix in (".json", ".jsonl"):
             formats[name], shapes[name] = _json_format(source, name, is_table)
         elif suffix == ".xml":
-            formats[name] = _BY_ROOT.get(_root(source, name))
+            formats[name] = _BY_ROOT.get(root_of(source, name))
         elif suffix in (".txt", ".tex", ".md"):
             formats[name] = _text_format(source, name)
         else:
@@ -130,7 +130,7 @@ def _packages(source: Source) -> dict[str, tuple[str, list[str]]]:
         folder = "" if str(path.parent) == "." else f"{path.parent}/"
         if path.name == "imsmanifest.xml":
             packages[folder] = ("qti", [])
-        elif path.name in ("moodle_backup.xml", "questions.xml") and _BY_ROOT.get(_root(source, name)) == "mbz":
+        elif path.name in ("moodle_backup.xml", "questions.xml") and _BY_ROOT.get(root_of(source, name)) == "mbz":
             packages[folder] = ("mbz", [])
     inner = {folder for folder in packages for other in packages if folder != other and folder.startswith(other)}
     return {
@@ -140,15 +140,16 @@ def _packages(source: Source) -> dict[str, tuple[str, list[str]]]:
     }
 
 
-def _head(source: Source, name: str) -> str:
+def _head(source: Source, name: str, encoding: str | None = None) -> str:
     try:
         head = source.head(name)
     except SourceError:
         return ""
-    return head.decode(encoding_marked(head) or "utf-8", errors="replace")
+    return head.decode(encoding or encoding_marked(head) or "utf-8", errors="replace")
 
 
-def _root(source: Source, name: str) -> str:
+def root_of(source: Source, name: str) -> str:
+    """Return the name of the first element of a file; empty if it is no XML."""
     from tqnet.importers.safe_xml import root_name
 
     try:
@@ -160,7 +161,11 @@ def _root(source: Source, name: str) -> str:
 def _text_format(source: Source, name: str) -> str | None:
     from tqnet.importers.texts import looks_like
 
-    return looks_like(_head(source, name))
+    try:
+        encoding = encoding_of(source.file(name))
+    except (SourceError, EncodingError):
+        encoding = None
+    return looks_like(_head(source, name, encoding))
 
 
 def _json_format(source: Source, name: str, is_table: bool) -> tuple[str, frozenset[str]]:

@@ -12,6 +12,7 @@ from tqnet.importers.job import Draft, Job, Place, distinct
 from tqnet.importers.moodle_types import ALIASES, KINDS, content_of, named_figures, other, plain_content
 from tqnet.importers.safe_xml import Element, XmlError, elements, strip_namespaces
 from tqnet.importers.source import SourceError
+from tqnet.text.notations import without_marks
 from tqnet.text.plain import Plain, plain, plain_texts
 
 #: The beginning of a category's path, before the teacher's names.
@@ -84,6 +85,7 @@ class MoodleQuestion:
                 text = Plain(content.strip())
             case "markdown":
                 (text,) = plain_texts([content.strip()], self._job.settings.language)
+                text = text._replace(text=without_marks(text.text))
             case _:
                 text = plain(content, self._job.settings.language)
         if figures is not None:

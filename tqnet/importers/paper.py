@@ -1,10 +1,10 @@
 """Papers: paragraphs of numbered questions with lettered options and answer lines, from Word, PDF and text.
 
 Understood are ``1.``, ``1)``, ``(1)``, ``1、``, ``Question 1``, ``第1题`` before a question; ``A.``, ``(A)``, ``A、``
-before an option, one or several in a line, a ``*`` before a right one; lines that begin with ``Answer:``,
-``Solution:``, ``Topic:``, ``Difficulty:`` (``答案``, ``解析``, ``知识点``, ``难度``, ``【答案】``); headings; texts
-about several questions; and lists of answers under a title such as ``Answers``. Each paragraph that fits none of these
-is reported.
+before an option, one or several in a line, a ``*`` before a right one, or check boxes; lines that begin with
+``Answer:``, ``Solution:``, ``Topic:``, ``Difficulty:`` (``答案``, ``解析``, ``知识点``, ``难度``, ``【答案】``);
+headings; texts about several questions; and lists of answers under a title such as ``Answers``. Each paragraph that
+fits none of these is reported.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from tqnet.importers.paper_lines import (
     may_be_heading,
     options_of,
 )
+from tqnet.importers.paper_options import with_letters
 from tqnet.importers.paper_question import Question, record_of
 
 #: Paragraphs to look ahead when a number may be that of a question or of something else.
@@ -73,7 +74,10 @@ class _Paper:
 
     def __init__(self, job: Job, paragraphs: Iterable[Paragraph], are_lines: bool):
         self._job = job
-        self._paragraphs = [paragraph for paragraph in paragraphs if paragraph.text.strip() or paragraph.images]
+        filled = [paragraph for paragraph in paragraphs if paragraph.text.strip() or paragraph.images]
+        self._paragraphs, doubtful = with_letters(filled)
+        for paragraph in doubtful:
+            self._report(paragraph, "may begin options, but is read as part of the question")
         self._marks = list(map(mark_of, self._paragraphs))
         widths = sorted(columns(paragraph.text) for paragraph in self._paragraphs)
         self._width = max(40, widths[len(widths) * 9 // 10]) if are_lines and widths else 0

@@ -20,14 +20,18 @@ _AFTER = (
 _TITLE = re.compile(
     rf"(?:(?:{_BEFORE}) )*(?:answers|answer (?:keys?|sheets?|guide|scheme)|solutions|mark(?:ing)? (?:schemes?|guide)"
     rf"|ans|answer|key|solution)(?: (?:{_AFTER}))*"
-    r"|(?:附|参考|标准|正确|试题|试卷|习题|练习|详细)*(?:答案|解析|详解|解答)"
-    r"(?:与|及|和|试题|习题|参考|答案|解析|详解|解答|评分|标准|说明)*"
+    r"|lösungen|lösungsschlüssel|antworten|réponses|corrigés|respuestas|soluciones|respostas|soluções|gabarito"
+    r"|ответы|решения"
+    r"|(?:附|参考|參考|标准|標準|正确|正確|试题|試題|试卷|試卷|习题|習題|练习|練習|详细|詳細)*(?:答案|解析|详解|詳解|解答)"
+    r"(?:与|與|及|和|试题|試題|习题|習題|参考|參考|答案|解析|详解|詳解|解答|评分|評分|标准|標準|说明|說明)*"
 )
 #: These stand above the answer of a single question as well. More words make a title of the plural alone.
-_ALONE = re.compile(r"(?:(?:correct|right) )?(?:ans|answer|key|solution)|(?:正确)?答案|解析|详解|解答")
+_ALONE = re.compile(
+    r"(?:(?:correct|right) )?(?:ans|answer|key|solution)|gabarito|(?:正确|正確)?答案|解析|详解|詳解|解答"
+)
 _SINGULAR = re.compile(rf"(?:(?:{_BEFORE}) )*(?:ans|answer|key|solution)(?! (?:key|sheet|guide|scheme))\b")
 _REMARK = re.compile(r"[(（][^()（）]*[)）]")
-_WORD = re.compile(r"[a-z]+|\d+|[\u4e00-\u9fff]+")
+_WORD = re.compile(r"[a-zà-ÿа-яё]+|\d+|[\u4e00-\u9fff]+")
 _LONGEST_TITLE = 60
 
 #: Before an answer: "1." or, before several letters, "1-5".

@@ -12,9 +12,14 @@ from tqnet.importers.job import Place
 from tqnet.text.formulas import segments
 from tqnet.text.lists import letter, narrow
 
+#: Before the number of a question.
+QUESTION_WORDS = (
+    "question|problem|exercise|aufgabe|frage|übung|exercice|problème|ejercicio|pregunta|problema|exercício|questão"
+    "|pergunta|вопрос|задача|задание|упражнение"
+)
 _QUESTION = re.compile(
-    r"(?:question|problem|exercise|q|例)\s*(?P<word>\d{1,4})\s*[.):：．、]?\s*"
-    r"|第\s*(?P<chinese>\d{1,4})\s*题\s*[.:：．、]?\s*"
+    rf"(?:{QUESTION_WORDS}|q|例)\s*(?P<word>\d{{1,4}})\s*[.):：．、]?\s*"
+    r"|第\s*(?P<chinese>\d{1,4})\s*[题題]\s*[.:：．、]?\s*"
     r"|[(（\[](?P<inside>\d{1,4})[)）\]]\s*"
     r"|(?P<plain>\d{1,4})\s*(?:(?P<decimal>\.(?=\d))|[.．)）、:：])\s*",
     re.IGNORECASE,
@@ -23,10 +28,14 @@ _OPTION = re.compile(r"(?:(?<=[\s\x01）)。？?_])|^)(?P<right>\*?)[(（\[]?(?P
 #: "A.1B.2C.3", "A.1;B.2;C.3".
 _TIGHT_OPTION = re.compile(r"(?<![A-Za-z])(?P<right>\*?)(?P<letter>[A-H])[.．、)）](?=\S)")
 _LINES = {
-    "answer": "answers?|ans|(?:correct|right) answer|key|答案|参考答案|正确答案|答",
-    "analysis": "solution|explanation|analysis|rationale|feedback|working|解析|分析|详解|解答|点评|解",
-    "knowledge": "topics?|knowledge(?: points?)?|concepts?|skills?|知识点|考点",
-    "difficulty": "difficulty|level|难度",
+    "answer": "answers?|ans|(?:correct|right) answer|key|(?:richtige )?antwort|lösung|(?:bonne )?réponse"
+    "|respuesta(?: correcta)?|resposta(?: correta)?|gabarito|(?:правильный )?ответ"
+    "|答案|参考答案|參考答案|正确答案|正確答案|答",
+    "analysis": "solution|explanation|analysis|rationale|feedback|working|lösungsweg|erklärung|begründung|corrigé"
+    "|explication|solución|explicación|solução|resolução|explicação|решение|объяснение|пояснение"
+    "|解析|分析|详解|詳解|解答|点评|點評|解",
+    "knowledge": "topics?|knowledge(?: points?)?|concepts?|skills?|thema|thème|tema|тема|知识点|知識點|考点|考點",
+    "difficulty": "difficulty|level|schwierigkeit|niveau|difficulté|dificultad|dificuldade|сложность|难度|難度",
 }
 _LINE = {
     name: re.compile(rf"(?:[【\[](?:{words})[】\]]\s*[:：]?|(?:{words})\s*(?:[:：]|$))\s*", re.IGNORECASE)
@@ -40,17 +49,23 @@ _ANSWER = re.compile(
     re.IGNORECASE,
 )
 #: Headings that have no heading's style.
+_NUMBERED_PART = (
+    r"(?:Part|PART|Section|SECTION|Teil|TEIL|Abschnitt|Partie|PARTIE|Parte|PARTE|Sección|Seção|Часть|ЧАСТЬ|Раздел)"
+    r"\s+(?:[IVX]{1,4}|[A-H]|\d{1,2})"
+)
 _HEADING = re.compile(
-    r"(?:(?:Part|PART|Section|SECTION)\s+(?:[IVX]{1,4}|[A-H]|\d{1,2})\s*(?:$|\.(?!\d)|[:：(（—–-])"
-    r"|第\s*[一二三四五六七八九十\dIVXⅠ-Ⅹ]{1,3}\s*(?:部分|卷|大题)"
+    rf"(?:{_NUMBERED_PART}\s*(?:$|\.(?!\d)|[:：(（—–-])"
+    r"|第\s*[一二三四五六七八九十\dIVXⅠ-Ⅹ]{1,3}\s*(?:部分|卷|大[题題])"
     r"|[一二三四五六七八九十]{1,3}\s*[、.．])(?P<rest>.*)"
 )
 #: The same without a sign after the number, which a sentence may begin with as well.
-_PART = re.compile(r"(?:Part|PART|Section|SECTION)\s+(?:[IVX]{1,4}|[A-H]|\d{1,2})\s")
+_PART = re.compile(rf"{_NUMBERED_PART}\s")
 #: "Questions 2 and 3 refer to the graph.", "阅读材料，回答1～3题".
 _INTRODUCTION = re.compile(
-    r"\b(?:questions?|problems?|items?|exercises?|nos?\.)\s+(\d{1,4})\s*(?:[-–—~～&]|to|and|through)\s*(\d{1,4})\b"
-    r"|(\d{1,4})\s*(?:[-–—~～至到和、]|题\s*[至到和、])\s*第?\s*(\d{1,4})\s*小?题",
+    r"\b(?:questions?|problems?|items?|exercises?|nos?\.|aufgaben|fragen|exercices|preguntas|ejercicios|questões"
+    r"|exercícios|вопросы|задачи|задания)\s+(\d{1,4})\s*"
+    r"(?:[-–—~～&]|to|and|through|bis|und|à|et|a|y|e|до|и)\s*(\d{1,4})\b"
+    r"|(\d{1,4})\s*(?:[-–—~～至到和、]|[题題]\s*[至到和、])\s*第?\s*(\d{1,4})\s*小?[题題]",
     re.IGNORECASE,
 )
 _SENTENCE_ENDS = tuple(".?!;,:。？！；，：")

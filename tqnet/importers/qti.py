@@ -13,8 +13,17 @@ from typing import Any
 from lxml import etree
 
 from tqnet.importers import qti1
+from tqnet.importers.formats import root_of
 from tqnet.importers.job import Draft, Job, Place, distinct
-from tqnet.importers.qti_interactions import INTERACTIONS, OPEN, Interaction, Read, text_of
+from tqnet.importers.qti_interactions import (
+    INTERACTIONS,
+    OPEN,
+    Interaction,
+    Read,
+    UnknownChoiceError,
+    place_of,
+    text_of,
+)
 from tqnet.importers.safe_xml import Element, XmlError, inner_markup, parse, parse_repaired, strip_namespaces
 from tqnet.importers.source import SourceError
 from tqnet.text.plain import plain
@@ -24,6 +33,8 @@ Knowledge = Sequence[Sequence[str]]
 
 #: Blackboard's pools, tests and surveys, each a file of items.
 _POOL = "x-bb-qti"
+#: Elements that files of items begin with.
+_ITEMS = ("assessmentItem", "qti-assessment-item", "questestinterop")
 #: Kinds of resources without items.
 _OTHERS = ("test", "section", "stimulus", "rubric", "webcontent", "associatedcontent", "manifest", "outcome", "lom")
 
@@ -31,6 +42,7 @@ _OTHERS = ("test", "section", "stimulus", "rubric", "webcontent", "associatedcon
 def read_qti(job: Job) -> Iterator[Draft]:
     """Yield the items in the order of the manifest and its tests; without a manifest, of all XML files by name."""
     manifests = [name for name in job.source.names if posixpath.basename(name) == "imsmanifest.xml"]
+    listed: set[str] = set()
     of_canvas = [name for name in job.source.names if manifests and name.endswith(".xml.qti")]
     for manifest in manifests:
         root = _root(job, manifest)
@@ -41,6 +53,9 @@ def read_qti(job: Job) -> Iterator[Draft]:
             yield from _item(job, name, knowledge, listed=True)
         if not (resources or of_canvas):
             _report_types(job, manifest, root)
+        listed |= {name for name, _ in resources}
+    if manifests:
+        _report_unlisted(job, manifests[0], listed)
     for name in of_canvas:
         yield from _item(job, name, (), listed=False)
     if not manifests:
@@ -85,7 +100,7 @@ def _resources(job: Job, manifest: str, root: Element) -> Iterator[tuple[str, Kn
             continue
         if (name := _resolved(job, element, reference, manifest)) is None:
             continue
-        if f"non_cc_assessments/{posixpath.dirname(name)}.xml.qti" in job.source.names:  # Canvas writes a quiz twice
+        if _is_twice(job, name):
             continue
         if is_test:
             tests.append(name)
@@ -119,9 +134,23 @@ def _report_types(job: Job, manifest: str, root: Element) -> None:
         job.fault(job.place(manifest), "record", f"no question; resources of the type {kind!r:.80} are not read")
 
 
+def _report_unlisted(job: Job, manifest: str, listed: set[str]) -> None:
+    """Report the files of items that are not read, in one line."""
+    others = [name for name in job.source.names if name.lower().endswith(".xml") and name not in listed]
+    items = [name for name in others if root_of(job.source, name) in _ITEMS and not _is_twice(job, name)]
+    if items:
+        message = f"files of items that it does not list as such, not read: {len(items)}, such as {items[0]!r:.200}"
+        job.fault(job.place(manifest), "record", message)
+
+
+def _is_twice(job: Job, name: str) -> bool:
+    """Return True for a quiz that Canvas has also written in a form of its own."""
+    return f"non_cc_assessments/{posixpath.dirname(name)}.xml.qti" in job.source.held
+
+
 def _resolved(job: Job, element: Element, reference: str, document: str) -> str | None:
     try:
-        return job.source.resolve(reference, document)
+        return job.source.resolve(posixpath.join(element.base or "", reference), document)
     except SourceError as error:
         job.leave_unread(job.place(document, element.sourceline or 0), str(error))
         return None
@@ -224,7 +253,12 @@ class _Item:
                 self._fault("itemBody", f"the response to <{element.tag}> is not read")
                 interactions.append(Interaction(element.tag.removesuffix("Interaction")))
                 continue
-            interaction = read(element, self._correct(element), len(elements) == 1)
+            is_alone = len(elements) == 1
+            try:
+                interaction = read(element, self._correct(element), is_alone)
+            except UnknownChoiceError as error:
+                self._fault(element.get("responseIdentifier", "RESPONSE"), str(error))
+                interaction = read(element, [], is_alone)
             interactions.append(interaction)
             _replace(element, interaction)
         if not elements:
@@ -234,9 +268,9 @@ class _Item:
     def _correct(self, interaction: Element) -> list[str]:
         """Return the values of the correct response, or else those that the mapping gives points for, most first."""
         name = interaction.get("responseIdentifier", "RESPONSE")
-        for declaration in self._root.findall("responseDeclaration"):
-            if declaration.get("identifier") != name:
-                continue
+        declarations = self._root.findall("responseDeclaration")
+        place = place_of([declaration.get("identifier", "") for declaration in declarations], name)
+        for declaration in declarations[place : place + 1] if place is not None else ():
             if values := list(filter(None, map(text_of, declaration.iterfind("correctResponse/value")))):
                 return values
             entries = declaration.findall("mapping/mapEntry")

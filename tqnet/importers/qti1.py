@@ -8,6 +8,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from tqnet.importers.job import Draft, Job, Place, distinct, lettered
+from tqnet.importers.qti_interactions import UnknownChoiceError, chosen
 from tqnet.importers.safe_xml import Element, inner_markup
 from tqnet.text.plain import BLANK, plain, plain_texts
 
@@ -122,7 +123,7 @@ class _Item:
         if len(responses) == 1 and not is_matching:
             (response,) = responses
             names = list(response.choices)
-            places = [names.index(value) for value in response.right if value in names]
+            places = list(map(names.index, response.right))
             if f"[{response.prompt}]" in stem:
                 stem = stem.replace(f"[{response.prompt}]", BLANK)
             elif response.prompt:
@@ -177,6 +178,12 @@ class _Item:
         )
         if not right and (is_asked or not is_text):
             self._fault(name or "response", "no correct response")
+        names = list(choices)
+        try:
+            right = right if is_text else [names[place] for place in chosen(names, right)]
+        except UnknownChoiceError as error:
+            self._fault(name or "response", str(error))
+            right = []
         return _Response(prompt, {} if is_text else choices, right, is_text, cardinality == "Ordered", extras)
 
     def _scored(self, name: str) -> dict[str, float]:

@@ -31,7 +31,7 @@ class Interaction:
 
 
 #: Takes the element, the values of its correct response, and if it is the only one of the item; otherwise its choices
-#: are shown in its place.
+#: are shown in its place. UnknownChoiceError: a value names no choice.
 Read = Callable[[Element, list[str], bool], Interaction]
 
 #: Interactions that need no known answer.
@@ -124,21 +124,51 @@ def _prompt(element: Element) -> str:
     return "" if prompt is None else f"<div>{inner_markup(prompt)}</div>"
 
 
+class UnknownChoiceError(ValueError):
+    """A correct response that names no choice; without it, the others would be half an answer."""
+
+    def __init__(self, value: str):
+        super().__init__(f"names no option: {value!r:.80}")
+
+
+def place_of(names: Sequence[str], value: str) -> int | None:
+    """Return the place of the name that a value is, also in other case if only one is alike."""
+    alike = [name for name in names if name.casefold() == value.strip().casefold()]
+    name = value if value in names else alike[0] if len(alike) == 1 else None
+    return None if name is None else names.index(name)
+
+
+def chosen(names: Sequence[str], values: Sequence[str]) -> list[int]:
+    """Return the places of the choices that the values name, ``A,B`` two of them; or raise UnknownChoiceError."""
+    places = []
+    for value in values:
+        for name in [value] if value in names else value.split(","):
+            if (place := place_of(names, name)) is None:
+                raise UnknownChoiceError(value)
+            places.append(place)
+    return places
+
+
+def _names(choices: Sequence[Element]) -> list[str]:
+    return [choice.get("identifier", "") for choice in choices]
+
+
 def _places(choices: Sequence[Element], correct: Sequence[str]) -> list[int]:
-    named = [choice.get("identifier") for choice in choices]
-    return [named.index(name) for name in correct if name in named]
+    return chosen(_names(choices), correct)
 
 
 def _pairs(sources: Sequence[Element], targets: Sequence[Element], correct: Sequence[str]) -> list[tuple[int, int]]:
     """Return the places of the two that each value, ``S1 T2``, names; a match may name them in reverse."""
-    pairs = []
-    for value in correct:
-        names = value.split()
-        for first, second in (names, names[::-1]) if len(names) == 2 else ():
-            if (a := _places(sources, [first])) and (b := _places(targets, [second])):
-                pairs.append((a[0], b[0]))
-                break
-    return pairs
+    return [_pair(_names(sources), _names(targets), value) for value in correct]
+
+
+def _pair(sources: Sequence[str], targets: Sequence[str], value: str) -> tuple[int, int]:
+    names = value.split()
+    for first, second in (names, names[::-1]) if len(names) == 2 else ():
+        source, target = place_of(sources, first), place_of(targets, second)
+        if source is not None and target is not None:
+            return source, target
+    raise UnknownChoiceError(value)
 
 
 def text_of(element: Element) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tqnet.importers.encodings import EncodingError, encoding_of
 from tqnet.importers.job import Draft, Job, lettered
 from tqnet.importers.paper import read_paper
-from tqnet.importers.paper_lines import Paragraph
+from tqnet.importers.paper_lines import QUESTION_WORDS, Paragraph
 from tqnet.importers.source import SourceError
 
 
@@ -26,7 +26,7 @@ def documents(job: Job, *endings: str) -> Iterator[tuple[str, str]]:
 
 _AIKEN_LINE = r"^[ \t]*ANSWER[ \t]*[:：][ \t]*\(?[A-Z][.)]*[ \t]*$"
 _GIFT_BLOCK = r"^[ \t]*::|(?<!\\)\{\s*(?:[=~#]|T(?:RUE)?\s*\}|F(?:ALSE)?\s*\}|\})"
-_FIRST_QUESTION = r"1[ \t]*[.)、．]|\(1\)|第[ \t]*1[ \t]*题|(?i:Question|Problem|Exercise|Q)[ \t]*1(?!\d)[.):：]?"
+_FIRST_QUESTION = rf"1[ \t]*[.)、．]|\(1\)|第[ \t]*1[ \t]*[题題]|(?i:{QUESTION_WORDS}|Q)[ \t]*1(?!\d)[.):：]?"
 #: What tells a format, in order. No pattern begins with white space across lines: on blank lines its time is quadratic.
 _SIGNS = (
     ("exam", re.compile(r"\\question\b|\\documentclass(?:\[[^\[\]]*\])?\{exam\}")),

@@ -6,6 +6,7 @@ import html
 import re
 
 from tqnet.text.editors import WIRIS
+from tqnet.text.formulas import FORMULA
 from tqnet.text.html import TAG
 
 # None of these notations holds another of its kind: a text of openings alone would take quadratic time.
@@ -17,13 +18,22 @@ _TWICE = re.compile(
     r"(?<![\\$])(?P<dollars>\$\$?)\s*(?P<inner>\\\[(?:\\[^\]]|[^\\$])+\\\]|\\\((?:\\[^)]|[^\\$])+\\\))\s*(?P=dollars)"
 )
 _MARKDOWN_IMAGE = (
-    r"!\[[^\[\]\n]*\]\(\s*<?(?P<source>[^()<>\s]+\.\w{2,4}(?:\?[^()\s]*)?|data:image/[^()\s]+)>?(?:\s+\"[^\"]*\")?\s*\)"
+    r"!\[[^\[\]\n]*\]\(\s*<?(?P<source>[^()<>\s]+\.\w{2,4}(?:\?[^()\s]*)?|data:image/[^()\s]+"
+    r"|(?<=<)[^<>\n]+\.\w{2,4}(?=>))>?(?:\s+\"[^\"]*\")?\s*\)"
 )
 #: ``[1]: figure.png "a title"``
 _MARKDOWN_SOURCE = re.compile(
     r"^ {0,3}\[(?P<label>[^\[\]]+)\]:[ \t]*<?(?P<source>[^\s<>]+)>?"
     r"""(?:[ \t]+(?:"[^"\n]*"|'[^'\n]*'))?[ \t]*(?:\n|\Z)""",
     re.MULTILINE,
+)
+#: What Markdown's marks are not in: formulas, escapes, code.
+_LITERAL = re.compile(rf"{FORMULA.pattern}|\\(?P<escaped>[\\`*_{{}}\[\]()#+.!~-])|`(?P<code>[^`\n]+)`", re.DOTALL)
+_HEADING = re.compile(r"^#{1,6}[ \t]+", re.MULTILINE)
+#: Emphasis, but no product ``2*3*4`` and no blanks.
+_EMPHASIS = re.compile(
+    r"(?<![A-Za-z0-9*])(?P<stars>\*{1,3})(?=[^\s*])(?P<starred>[^*\n]*)(?<=[^\s*])(?P=stars)(?![A-Za-z0-9*])"
+    r"|(?<!\w)(?P<lines>_{1,3})(?=[^\W_]|\x00)(?P<lined>[^_\n]*)(?<=[^\s_])(?P=lines)(?!\w)"
 )
 _MARKDOWN_FIGURE = re.compile(r"!\[(?P<text>[^\[\]]*)\](?:\[(?P<label>[^\[\]]*)\])?(?!\()")
 _MARKUP_OR_TAG = re.compile(rf"{TAG.pattern}|{_WIRIS_MATH}|{_MARKDOWN_IMAGE}", re.DOTALL)
@@ -43,6 +53,17 @@ def as_html(text: str, language: str | None) -> str:
     if "«math" in text or "![" in text:
         text = _MARKUP_OR_TAG.sub(_markup, text)
     return _in_language(text, language)
+
+
+def without_marks(text: str) -> str:
+    """Return a text of Markdown without escapes and marks of emphasis, code and headings; formulas stay as they are."""
+    text = text.replace("\x00", "")
+    literals = [match["escaped"] or match["code"] or match[0] for match in _LITERAL.finditer(text)]
+    text = _HEADING.sub("", _LITERAL.sub("\x00", text))
+    for _ in range(2):  # one within the other
+        text = _EMPHASIS.sub(lambda match: match["starred"] or match["lined"], text)
+    rest = iter(literals)
+    return re.sub("\x00", lambda _: next(rest), text)
 
 
 def _with_sources(text: str) -> str:
