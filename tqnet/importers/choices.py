@@ -20,6 +20,7 @@ from tqnet.text.normal import normal_formula
 _NAME = "[A-Za-z]|[A-Z]{2}"
 _LETTER = re.compile(rf"\s*[(\[]?({_NAME})\s*[.)\]、:]\s*")
 _LETTERS = re.compile(rf"[(\[]?({_NAME})[)\]]?[.。、:]?")
+_AROUND = " \u3000\t\n,;，；、|'\"]"
 _BETWEEN = re.compile(r"\s*[,;、/&+|]\s*|\s+(?:and|und|和)\s+|\s+", re.IGNORECASE)
 
 
@@ -34,12 +35,14 @@ def without_letters(options: Sequence[str]) -> list[str]:
 def split_options(text: str) -> list[str]:
     """Split ``a ) 38 , b ) 27.675 , c ) none`` into three options; one option if no letters stand in order."""
     starts: list[re.Match[str]] = []
-    for match in re.finditer(rf"(?:^|(?<=[\s,;|\['\"]))[(]?({_NAME})\s?[.)、]\s*", narrow(text)):
+    for match in re.finditer(rf"(?:^|(?<=[\s,;、。|\['\"]))[(]?({_NAME})\s?[.)、]\s*", narrow(text)):
         if match[1].upper() == letter(len(starts)):
             starts.append(match)
     ends = [match.start() for match in starts[1:]] + [len(text)]
-    pieces = [text[start.end() : end] for start, end in zip(starts, ends, strict=False)]
-    return [piece.strip(" \u3000\t\n,;|'\"]") for piece in pieces] or [text.strip()]
+    pieces = [text[start.end() : end].strip(_AROUND) for start, end in zip(starts, ends, strict=False)]
+    if len(pieces) > 1 and not any(piece.endswith("。") for piece in pieces[:-1]):  # it ends the list, not a sentence
+        pieces[-1] = pieces[-1].removesuffix("。")
+    return pieces or [text.strip()]
 
 
 _TEXTS = ("text", "content", "value", "option", "choice", "answer", "body", "option text", "answer text", "choice text")

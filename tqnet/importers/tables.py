@@ -287,7 +287,7 @@ class _Row:
         value = json_value(cell) if isinstance(cell, str) else cell
         if isinstance(value, list | dict):
             return listed_options(value)
-        options = self._several("options", r"\n")
+        options = self._several("options", r"[;；,，、]?(?:\n|$)")
         if len(options) == 1:
             options = split_options(options[0])
         if len(options) == 1:
