@@ -118,6 +118,10 @@ from tqnet.questions import BankError
             {"options": ("x", "y"), "answer": "B"},
         ),
         ({"题目": "选哪个？", "选项": "A. 一 B. 二", "答案": "二"}, {"options": ("一", "二"), "answer": "B"}),
+        (
+            {"题目": "选哪个？", "选项": "A. 一；\nB. 二；", "知识点": "数论＞整除、质数"},
+            {"options": ("一", "二"), "knowledge": (("数论", "整除"), ("质数",))},
+        ),
         (  # SQuAD
             {
                 "context": "Bob ate.",

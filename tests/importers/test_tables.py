@@ -232,6 +232,8 @@ def test_html_with_figures_in_cells(
 )
 def test_names_of_columns(header: list[str], columns: dict[str, tuple[str, ...]]) -> None:
     assert columns_by_name(header) == columns
+        (["题目", "难度系数"], {"stem": ("题目",), "difficulty": ("难度系数",)}),
+        (["text", "correct_answer_index"], {"stem": ("text",), "answer": ("correct_answer_index",)}),
 
 
 def test_quotes_without_an_end(tmp_path: Path, load: Callable[..., Loaded], faults: Callable) -> None:

@@ -16,12 +16,13 @@ _NAMES = {
     "options": "options, choices, alternatives, option list, answer option list, candidates, 选项",
     "answer": "answer, correct answer, correct answers, correct, correct option, correct choice, right answer, "
     "final answer, key, answer key, answer value, answer index, answer idx, correct index, correct idx, "
-    "correct option index, cop, ans, gold, label, target, output, 答案, 正确答案, 参考答案, 标准答案, answers",
+    "correct answer index, correct answer idx, correct option index, correct option idx, cop, ans, "
+    "gold, label, target, output, 答案, 正确答案, 参考答案, 标准答案, answers",
     "analysis": "analysis, explanation, solution, rationale, feedback, worked solution, answer analysis, "
     "answer explanation, support, 解析, 解答, 分析, 详解, 答案解析",
     "knowledge": "knowledge, knowledge point, knowledge points, knowledge point routes, topic, topics, concept, "
     "concepts, skill, skills, tags, chapter, subject, category, 知识点, 考点, 章节, 学科",
-    "difficulty": "difficulty, difficulty level, level, 难度, 难度等级",
+    "difficulty": "difficulty, difficulty level, level, 难度, 难度等级, 难度系数",
     "type": "type, question type, qtype, problem type, kind, 题型, 类型",
     "language": "language, lang, 语言",
     "group": "group, 组",

@@ -356,7 +356,7 @@ class _Row:
             listed = [item if isinstance(item, list) else [item] for item in cells[0]]
             named = ([shown(name) for name in names if name is not None] for names in listed)
             return [path for path in named if path]
-        return paths(self._several("knowledge", r"[;\n；]"))
+        return paths(self._several("knowledge", r"[;；、\n]"))
 
     def _difficulty(self) -> tuple[float | None, dict[str, Any]]:
         """Return the number; of a word that has none, the word as an extra."""
