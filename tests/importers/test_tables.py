@@ -152,9 +152,13 @@ def test_repeated_columns_are_kept(
         assert question.stem == "Why?"
         assert question.extras == {"note": "a", "note_2": "b", "note_3": "c", "stem_2": "How?"}
         assert [line.split(": ", 1)[1] for line in faults(imported)] == [
-            "record: a column 'note' already exists; this is 'note_3'",
-            "record: a column 'stem' already exists; this is 'stem_2'",
+            "record: names of columns that occur again get a number: 'note_3', 'stem_2'"
         ]
+
+
+def test_many_columns_of_one_name_have_one_line(write_csv: Callable[..., Path], load: Callable[..., Loaded]) -> None:
+    _, imported = load(write_csv(["stem", "answer", *["a"] * 101], ["?", *["1"] * 102]))
+    assert [fault.message[-18:] for fault in imported.faults] == ["'a_51' and 50 more"]
 
 
 def test_a_large_cell(write_csv: Callable[..., Path], load: Callable[..., Loaded]) -> None:
@@ -228,12 +232,12 @@ def test_html_with_figures_in_cells(
         ),
         (["text", "img", "Figure 2", "diagram"], {"stem": ("text",), "images": ("img", "Figure 2", "diagram")}),
         (["text", "Correct Choice"], {"stem": ("text",), "answer": ("Correct Choice",)}),
+        (["题目", "难度系数"], {"stem": ("题目",), "difficulty": ("难度系数",)}),
+        (["text", "correct_answer_index"], {"stem": ("text",), "answer": ("correct_answer_index",)}),
     ],
 )
 def test_names_of_columns(header: list[str], columns: dict[str, tuple[str, ...]]) -> None:
     assert columns_by_name(header) == columns
-        (["题目", "难度系数"], {"stem": ("题目",), "difficulty": ("难度系数",)}),
-        (["text", "correct_answer_index"], {"stem": ("text",), "answer": ("correct_answer_index",)}),
 
 
 def test_quotes_without_an_end(tmp_path: Path, load: Callable[..., Loaded], faults: Callable) -> None:

@@ -18,7 +18,7 @@ from tqnet.importers.encodings import EncodingError, encoding_of
 from tqnet.importers.job import Draft, Job, Place
 from tqnet.importers.number_formats import as_shown
 from tqnet.importers.source import MAX_MEMBER, check_zip
-from tqnet.importers.tables import ColumnError, Row, drafts
+from tqnet.importers.tables import ColumnError, Row, drafts, quoted
 from tqnet.questions.reading import csv_rows, unrepeated
 from tqnet.questions.table import BATCH
 
@@ -87,9 +87,8 @@ def _table(job: Job, name: str, rows: Iterator[Cells], shown: str) -> Iterator[D
 
 
 def _report_repeated(job: Job, place: Place, raw: Sequence[str], header: Sequence[str]) -> None:
-    for name, unique in zip(raw, header, strict=True):
-        if name != unique:
-            job.fault(place, "record", f"a column {name!r:.80} already exists; this is {unique!r:.80}")
+    if again := [unique for name, unique in zip(raw, header, strict=True) if name != unique]:
+        job.fault(place, "record", f"names of columns that occur again get a number: {quoted(again)}")
 
 
 def _is_header(header: Sequence[str], wanted: set[str]) -> bool:

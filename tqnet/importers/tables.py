@@ -31,6 +31,8 @@ from tqnet.text.plain import Plain, plain_texts
 
 #: Rows that show what columns hold.
 _PEEK = 1000
+#: Columns that a message names.
+_MOST_NAMED = 50
 
 #: The fields of columns.
 FIELDS = tuple(name for name in Question.__dataclass_fields__ if name != "extras")
@@ -81,9 +83,9 @@ def drafts(
     used = distinct(name for _, cells in first for name, value in cells.items() if value is not None)
     if not used and header is None:
         return
-    header = used if header is None else header
+    header, filled = (used if header is None else header), set(used)
     columns = _columns(job, header, used, first)
-    more = alternatives([name for name in header if name in used], columns)
+    more = alternatives([name for name in header if name in filled], columns)
     layout = Layout(columns, {name: names for name, names in more.items() if name not in job.settings.columns})
     answers = list(_numbered(job, layout, first, by_program))
     if written_are_options := texts_are_options(answers):
@@ -132,17 +134,24 @@ def _nested(job: Job, place: Place, cell: Any, taken: Set[str]) -> dict[str, Any
     return {name: value for name, value in extras.items() if name not in taken and value is not None}
 
 
+def quoted(names: Sequence[str]) -> str:
+    """Return the names of columns as a message shows them: not all of thousands."""
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(f"{name!r:.80}" for name in names[:_MOST_NAMED]) + more
+
+
 def _columns(job: Job, header: Sequence[str], used: Sequence[str], rows: Sequence[Row]) -> dict[str, tuple[str, ...]]:
     mapped = dict(job.settings.columns)
     for name, names in mapped.items():
         if (whole := ",".join(names)) in header:  # a name with a comma in it
             mapped[name] = (whole,)
     named = [column for names in mapped.values() for column in names]
-    listed = ", ".join(map(repr, header))
+    listed = quoted(header)
     if missing := [column for column in named if column not in header]:
         raise ColumnError(f"{job.source.path}: --map: no column {missing[0]!r}; the columns are {listed}")
     # An empty column stands for its field only if no other does.
-    by_name = columns_by_name(header) | columns_by_name([column for column in header if column in used])
+    filled = set(used)
+    by_name = columns_by_name(header) | columns_by_name([column for column in header if column in filled])
     by_name = {name: names for name, names in by_name.items() if not set(names) & set(named)}
     columns = {name: names for name, names in by_name.items() if name not in job.settings.fixed} | mapped
     columns = _with_answers(job, columns, header, rows)
@@ -190,7 +199,7 @@ def _report_no_answer(job: Job, layout: Layout, rows: Sequence[Row], left: Seque
         return
     silent = Job(job.source, job.figures, job.settings)
     if not any(_Row(silent, place, "", layout, cells).options().right for place, cells in rows):
-        names = f"; columns left: {', '.join(map(repr, left))}" if left else ""
+        names = f"; columns left: {quoted(left)}" if left else ""
         job.fault(rows[0][0], "answer", f"no column is known to hold it (--map answer=COLUMN){names}")
 
 
