@@ -85,6 +85,8 @@ def _table(job: Job, name: str, rows: Iterator[Cells], shown: str) -> Iterator[D
     if not wanted:
         names, at = _whole_header(raw, at)
     header = unrepeated(names)
+    if not wanted and job.settings.header_row is None:
+        _check_direction(job, raw, header)
     _report_repeated(job, first[at][0], names, header)
     below = chain(first[at + 1 :], rows)
     try:
@@ -102,6 +104,14 @@ def _whole_header(rows: Sequence[Sequence[str]], at: int) -> tuple[Sequence[str]
     is_part = below[stem] in ("", header[stem])
     more = len(columns_by_name(names).get("options", ())) > max(1, len(known.get("options", ())))
     return (names, at + 1) if is_part and more else (header, at)
+
+
+def _check_direction(job: Job, rows: Sequence[Sequence[str]], header: Sequence[str]) -> None:
+    """Refuse a table whose questions run down, with the names of their fields in the first column."""
+    down = columns_by_name(unrepeated([row[0] for row in rows if row]))
+    if "stem" in down and len(down) > max(2, len(columns_by_name(header))):
+        fields = quoted(list(chain.from_iterable(down.values())))
+        raise ColumnError(f"{job.source.path}: fields stand below one another ({fields}); write a question per row")
 
 
 def _report_repeated(job: Job, place: Place, raw: Sequence[str], header: Sequence[str]) -> None:
