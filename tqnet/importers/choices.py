@@ -178,6 +178,12 @@ def answers(answer: Any) -> list[str]:
     return list(filter(None, _BETWEEN.split(narrow(shown(answer))))) if answer is not None else []
 
 
+def are_letters(answer: str) -> bool:
+    """Return True for ``B``, ``(B)``, ``A, C`` and ``ABD``, but not for ``F``, which may be "false"."""
+    letters = re.sub(r"[\s,;、.。()]", "", narrow(answer))
+    return letters not in ("", "F") and re.fullmatch("A?B?C?D?E?F?G?H?", letters) is not None
+
+
 def whole_numbers(answer: Any) -> list[int]:
     """Return the numbers in an answer of whole numbers alone: ``[0, 2]``, ``1,2``, ``2.0``; [] for any other."""
     if isinstance(answer, bool | dict) or _mask(answer):

@@ -11,6 +11,7 @@ from typing import Any
 from tqnet.importers.cells import as_extra, is_content, items_of, paths, read_cell
 from tqnet.importers.choices import (
     Options,
+    are_letters,
     are_options,
     json_value,
     listed_answers,
@@ -24,6 +25,7 @@ from tqnet.importers.choices import (
 from tqnet.importers.columns import ANSWERS, alternatives, columns_by_name, heading
 from tqnet.importers.job import Draft, Job, Place, distinct, lettered
 from tqnet.importers.option_numbers import Numbered, first_number, texts_are_options
+from tqnet.importers.paper_lines import options_of
 from tqnet.questions.question import Question
 from tqnet.questions.reading import kind
 from tqnet.text.lists import narrow
@@ -225,9 +227,13 @@ class _Row:
         if accepted:
             extras |= {"accepted": [text.text for text in plain[-len(accepted) :]]}
         record: dict[str, Any] = texts | {name: text.text for name, text in of_fields.items()}
+        choices = [text.text for text in of_options]
+        if not choices and are_letters(record["answer"] or ""):
+            record["stem"], choices = self._within(record["stem"] or "", record["answer"])
+            record["answer"] = lettered(option_places(record["answer"], choices)) or record["answer"]
         record |= {name: self._text(name) for name in ("id", "type", "language", "group", "source")}
         return record | {
-            "options": [text.text for text in of_options],
+            "options": choices,
             "images": self._figures(of_fields, of_options, options.figures),
             "knowledge": self._knowledge(),
             "difficulty": difficulty,
@@ -302,6 +308,15 @@ class _Row:
         if len(options) == 1:
             self._fault("options", "one option; what separates them? --separate options=SEPARATOR")
         return Options(without_letters(options))
+
+    def _within(self, stem: str, answer: str) -> tuple[str, list[str]]:
+        """Split the options off that a stem ends with, whose answer is letters."""
+        before, listed = options_of(stem, 0, "stem")
+        texts = [text for *_, text in listed]
+        if before and texts and not any("\n" in text or options_of(text, 0, "options")[1] for text in texts):
+            return before, texts
+        self._fault("answer", f"names no option: {answer!r:.80}")
+        return stem, []
 
     def _answer(self, options: Options) -> list[str]:
         """Return the letters of right options, or the texts of the answer and of others that are as good."""
