@@ -81,7 +81,7 @@ def _table(job: Job, name: str, rows: Iterator[Cells], shown: str) -> Iterator[D
             )
     if not headers:
         return
-    names = raw[at]
+    names: Sequence[str] = raw[at]
     if not wanted:
         names, at = _whole_header(raw, at)
     header = unrepeated(names)
