@@ -36,6 +36,8 @@ def test_numbers_of_options(write: Write, load: Callable[..., Loaded], answers: 
         ([["1234", 3], ["1234", 0]], "DA", ""),  # MMLU: places, though they are texts of options too
         ([["1234", 3]] * 10, "C" * 10, ""),  # ten times is no chance
         ([[[3, 4, 5], 4], [[3, 4, 5], 5]], "BC", ""),
+        ([["BAC", "B"], ["wxy", "C"]], "BC", ""),  # letters, as another row shows
+        ([["BAC", "B"], [["Rome", "Bern"], "Bern"]], "AB", "'B' is an option, maybe the letter of another"),
         ([["123", "2"], ["pqr", 0]], "BA", ""),  # a text of an option beside a place
     ],
 )

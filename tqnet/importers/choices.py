@@ -212,12 +212,14 @@ def option_places(
     labels: Sequence[str] = (),
     first: int | None = None,
     places: Sequence[int] = (),
+    letters_first: bool = False,
 ) -> list[int]:
     """Return the places of the right options, which an answer names by text, label, letter or number; [] if by none.
 
     Args:
         first: The number that names the first option; None if numbers are the options' texts.
         places: Of each option as letters and numbers count them, if some have been left out.
+        letters_first: A letter names an option by its place even if it is the text of another.
     """
     if not options or isinstance(answer, dict):
         return []
@@ -225,7 +227,7 @@ def option_places(
         return [place for place, mark in enumerate(mask) if mark] if len(mask) == len(options) else []
     places = places or range(len(options))
     whole, options, labels = narrow(shown(answer)).strip(), list(map(narrow, options)), list(map(narrow, labels))
-    chosen = _named(whole, answers(answer), options, labels, first, places)
+    chosen = _named(whole, answers(answer), options, labels, first, places, letters_first)
     if not chosen and (says := _SAYS.match(whole)):
         rest = whole[says.end() :].rstrip(".。")
         chosen = _named(rest, answers(rest), options, labels, 1 if first is None else first, places)
@@ -246,6 +248,7 @@ def _named(
     labels: Sequence[str],
     first: int | None,
     places: Sequence[int],
+    letters_first: bool = False,
 ) -> list[int]:
     plain = list(map(_same_text, options))
     if (match := _LETTER.match(whole)) and _same_text(whole[match.end() :]) in plain:  # "B. 5"
@@ -259,6 +262,7 @@ def _named(
     verdicts = [_VERDICTS.get(option.strip().lower()) for option in options]
     verdict = _VERDICTS.get(whole.lower().rstrip("."))
     readings: tuple[tuple[Sequence[Any], Sequence[Any]], ...] = (
+        (letters if letters_first else (), alphabet),
         (wholes, numbers),
         ([whole], options),
         ([plain_key(whole)], [plain_key(label) for label in labels]),

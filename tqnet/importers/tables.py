@@ -24,7 +24,7 @@ from tqnet.importers.choices import (
 )
 from tqnet.importers.columns import ANSWERS, alternatives, columns_by_name, heading
 from tqnet.importers.job import Draft, Job, Place, distinct, lettered
-from tqnet.importers.option_numbers import Numbered, first_number, texts_are_options
+from tqnet.importers.option_numbers import Numbered, first_number, letters_count, texts_are_options
 from tqnet.importers.paper_lines import options_of
 from tqnet.questions.question import Question
 from tqnet.questions.reading import kind
@@ -59,12 +59,14 @@ class Layout:
         others: Field -> columns of which a row has the first filled one, where its own are empty.
         first: The number that names the first option in answers, 0 or 1; None if numbers are the options' texts.
         texts_are_options: Numbers that are written as texts are always the options' texts.
+        letters_first: Letters name options by their places even if they are texts of others.
     """
 
     columns: Mapping[str, tuple[str, ...]]
     others: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     first: int | None = None
     texts_are_options: bool = False
+    letters_first: bool = False
 
 
 def drafts(
@@ -89,10 +91,17 @@ def drafts(
     columns = _columns(job, header, used, first)
     more = alternatives([name for name in header if name in filled], columns)
     layout = Layout(columns, {name: names for name, names in more.items() if name not in job.settings.columns})
-    answers = list(_numbered(job, layout, first, by_program))
+    answered = list(_answered(job, layout, first))
+    answers = list(_numbered(answered, by_program))
     if written_are_options := texts_are_options(answers):
         answers = [answer for answer in answers if not answer.is_text]
-    layout = replace(layout, first=first_number(job, answers), texts_are_options=written_are_options)
+    written = ((place, shown(answer), options.texts, options.counted()) for place, _, options, answer in answered)
+    layout = replace(
+        layout,
+        first=first_number(job, answers),
+        texts_are_options=written_are_options,
+        letters_first=letters_count(job, written),
+    )
     read_columns = {column for names in (*columns.values(), *layout.others.values()) for column in names}
     for name in used:
         if name in FIELDS and name not in read_columns:  # no extra may have a field's name
@@ -179,12 +188,22 @@ def _with_answers(
     return {name: names for name, names in columns.items() if names != (column,)} | {"options": (column,)}
 
 
-def _numbered(job: Job, layout: Layout, rows: Sequence[Row], by_program: bool) -> Iterator[Numbered]:
-    """Yield the answers that are whole numbers but no labels of options."""
+#: A row that has options and an answer, with its place and both.
+Answered = tuple[Place, "_Row", Options, Any]
+
+
+def _answered(job: Job, layout: Layout, rows: Sequence[Row]) -> Iterator[Answered]:
     silent = Job(job.source, job.figures, job.settings)
     for place, cells in rows:
         row = _Row(silent, place, "", layout, cells)
-        options, answer = row.options(), next(iter(row.cells("answer")), None)
+        options = row.options()
+        if options.texts and (answers := row.cells("answer")):
+            yield place, row, options, answers[0]
+
+
+def _numbered(answered: Iterable[Answered], by_program: bool) -> Iterator[Numbered]:
+    """Yield the answers that are whole numbers but no labels of options."""
+    for place, row, options, answer in answered:
         numbers, count = whole_numbers(answer), max(options.counted(), default=0) + 1
         if count > 1 and numbers and not all(str(number) in options.labels for number in numbers):
             are_texts = {*map(str, numbers)} <= {*map(narrow, options.texts)}
@@ -325,7 +344,8 @@ class _Row:
             return [lettered(options.right)] if options.right else []
         answer = cells[0] if len(cells) == 1 else self._text("answer")
         first = None if self._layout.texts_are_options and isinstance(answer, str) else self._layout.first
-        if places := option_places(answer, options.texts, options.labels, first, options.places):
+        letters_first = self._layout.letters_first
+        if places := option_places(answer, options.texts, options.labels, first, options.places, letters_first):
             return [lettered(places)]
         answers = self._answers()
         if len(answers) > 1 and self._job.first_time("answers"):
