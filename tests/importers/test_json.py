@@ -350,7 +350,13 @@ def test_figures_of_options(write: Write, load: Callable[..., Loaded], tmp_path:
     ("document", "stems"),
     [
         ({"data": {"questions": [{"question": "1?"}, {"question": "2?"}]}, "version": 1}, ["1?", "2?"]),
-        ({"messages": [{"role": role, "content": f"{role}?"} for role in ("system", "user", "assistant")]}, ["user?"]),
+        (
+            {
+                "tools": [],
+                "messages": [{"role": role, "content": f"{role}?"} for role in ("system", "user", "assistant")],
+            },
+            ["user?"],
+        ),
         ({"train": [{"question": "1?"}], "test": [{"question": "2?"}]}, ["1?", "2?"]),
         ({"article": "Read.", "questions": ["1?", "2?"], "answers": ["A", "B"], "id": "r"}, ["Read.\n1?", "Read.\n2?"]),
     ],

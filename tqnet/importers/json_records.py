@@ -123,7 +123,7 @@ def _parallel(value: dict[str, Any]) -> list[Any]:
 
 def _replies(value: dict[str, Any]) -> list[Any]:
     """Return a record for each reply of a chat: ``{"messages": [{"role": "user", "content": ..}, ..]}``."""
-    lists = (item for item in value.values() if isinstance(item, list))
+    lists = (item for item in value.values() if isinstance(item, list) and item)
     chat = next((item for item in lists if all(isinstance(said, dict) and "role" in said for said in item)), [])
     return [
         {"question": asked.get("content"), "answer": reply.get("content")}
