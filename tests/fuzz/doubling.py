@@ -154,6 +154,7 @@ ENTRIES: dict[str, Entry] = {
     "CSV, a cell": _imported(
         "csv", "bank.csv", lambda text: 'stem,options,answer\n"{0}","{0}","{0}"\n'.format(text.replace('"', '""'))
     ),
+    "CSV, columns": _imported("csv", "bank.csv", "stem,{0}\n?,{0}\n".format),
     "JSON": _imported("json", "bank.json"),
     "DOCX": _document(word.paragraph),
     "DOCX, formula": _document(lambda text: word.paragraph(f"<m:oMath>{word.mrun(text)}</m:oMath>")),

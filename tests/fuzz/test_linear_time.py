@@ -30,6 +30,7 @@ _FELL = {
     "a paper, an option": [Kind("$1\nANSWER: A\n$")],
     "differences": [Kind("1 2 ")],
     "CSV": [Kind(" (a)")],
+    "CSV, columns": [Kind("a,")],
     "readable": [Kind("\\documentclass[", "", "$", "$")],
 }
 

@@ -36,6 +36,8 @@ def test_numbers_of_options(write: Write, load: Callable[..., Loaded], answers: 
         ([["1234", 3], ["1234", 0]], "DA", ""),  # MMLU: places, though they are texts of options too
         ([["1234", 3]] * 10, "C" * 10, ""),  # ten times is no chance
         ([[[3, 4, 5], 4], [[3, 4, 5], 5]], "BC", ""),
+        ([["BAC", "B"], ["wxy", "C"]], "BC", ""),  # letters, as another row shows
+        ([["BAC", "B"], [["Rome", "Bern"], "Bern"]], "AB", "'B' is an option, maybe the letter of another"),
         ([["123", "2"], ["pqr", 0]], "BA", ""),  # a text of an option beside a place
     ],
 )
@@ -111,6 +113,26 @@ def test_answers_with_letters_are_options(write: Write, load: Callable[..., Load
         questions, imported = load(write({"question": "?", "answers": listed}), out=str(number))
         assert (questions["bank-1"].options, questions["bank-1"].answer) == (("x", "y"), None)
         assert faults(imported) == ["bank.jsonl:1: answer: no column is known to hold it (--map answer=COLUMN)"]
+
+
+@pytest.mark.parametrize(
+    ("stem", "answer", "expected", "line"),
+    [
+        ("Which?(A) 4 (B) 5", "B", ("Which?", ("4", "5"), "B"), ""),
+        ("2+3=（ ）A.4 B.5 C.6 D.7", "Ｂ、Ｃ", ("2+3=（ ）", ("4", "5", "6", "7"), "B, C"), ""),
+        ("Name it.", "C", ("Name it.", (), "C"), "names no option: 'C'"),
+        ("1. ?\nA. x\nB. y\n2. ?\nA. v\nB. w", "AB", ("1. ?\nA. x\nB. y\n2. ?\nA. v\nB. w", (), "AB"), "names no"),
+        ("Solve it.", "x", ("Solve it.", (), "x"), ""),
+        ("Is it?", "F", ("Is it?", (), "F"), ""),
+    ],
+)
+def test_letters_of_options_that_the_stem_ends_with(
+    write: Write, load: Callable[..., Loaded], stem: str, answer: str, expected: tuple, line: str
+) -> None:
+    questions, imported = load(write({"question": stem, "answer": answer}))
+    question = questions["bank-1"]
+    assert (question.stem, question.options, question.answer) == expected
+    assert [line in fault.message for fault in imported.faults] == [True] * bool(line)
 
 
 def test_answers_that_are_not_read_are_reported(write: Write, load: Callable[..., Loaded], faults: Callable) -> None:

@@ -118,6 +118,10 @@ from tqnet.questions import BankError
             {"options": ("x", "y"), "answer": "B"},
         ),
         ({"题目": "选哪个？", "选项": "A. 一 B. 二", "答案": "二"}, {"options": ("一", "二"), "answer": "B"}),
+        (
+            {"题目": "选哪个？", "选项": "A. 一；\nB. 二；", "知识点": "数论＞整除、质数"},
+            {"options": ("一", "二"), "knowledge": (("数论", "整除"), ("质数",))},
+        ),
         (  # SQuAD
             {
                 "context": "Bob ate.",
@@ -346,6 +350,13 @@ def test_figures_of_options(write: Write, load: Callable[..., Loaded], tmp_path:
     ("document", "stems"),
     [
         ({"data": {"questions": [{"question": "1?"}, {"question": "2?"}]}, "version": 1}, ["1?", "2?"]),
+        (
+            {
+                "tools": [],
+                "messages": [{"role": role, "content": f"{role}?"} for role in ("system", "user", "assistant")],
+            },
+            ["user?"],
+        ),
         ({"train": [{"question": "1?"}], "test": [{"question": "2?"}]}, ["1?", "2?"]),
         ({"article": "Read.", "questions": ["1?", "2?"], "answers": ["A", "B"], "id": "r"}, ["Read.\n1?", "Read.\n2?"]),
     ],
@@ -355,6 +366,8 @@ def test_lists_within_objects(write: Write, load: Callable[..., Loaded], documen
     assert [question.stem for question in questions.values()] == stems
     if "train" in document:
         assert [question.split for question in questions.values()] == ["train", "test"]
+    if "messages" in document:
+        assert [question.answer for question in questions.values()] == ["assistant?"]
     if "article" in document:
         assert [(id, q.group, q.answer) for id, q in questions.items()] == [("r-1", "r", "A"), ("r-2", "r", "B")]
 

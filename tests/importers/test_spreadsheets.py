@@ -106,6 +106,31 @@ def test_a_header_below_a_title_and_scripts_in_cells(
         load(tmp_path / "book.xlsx", out="none", settings=Settings(header_row=40))
 
 
+def test_merged_cells(
+    tmp_path: Path, load: Callable[..., Loaded], faults: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A value downwards is each row's; the second row of a header names the parts of the first."""
+    path, rows = tmp_path / "book.xlsx", [["", "A", "B"], ["1+1?", 1, 2, "Sums"], ["1+3?", 4, 5, None]]
+    workbook(path, ["Question", "Options", None, "Topic"], *rows)
+    book = load_workbook(path)
+    for cells in ("A1:A2", "B1:C1", "D1:D2", "D3:D4"):
+        book["Sheet"].merge_cells(cells)
+    book.save(path)
+    questions = [(question.options, question.knowledge) for question in load(path)[0].values()][1:]
+    assert questions == [(("1", "2"), (("Sums",),)), (("4", "5"), (("Sums",),))]
+    monkeypatch.setattr("tqnet.importers.spreadsheets._MOST_MERGED", 7)
+    questions = [question.knowledge for question in load(path, out="large")[0].values()][1:]
+    assert questions == [(("Sums",),), ()]
+    assert any("merged cells of a large workbook" in line for line in faults(load(path, out="other")[1]))
+
+
+def test_columns_without_a_name_are_reported(tmp_path: Path, load: Callable[..., Loaded], faults: Callable) -> None:
+    path = workbook(tmp_path / "book.xlsx", ["Question", "Options", None], ["1+1?", "1", "2"])
+    assert "book.xlsx:2: record: a cell of a column without a name is not read, also in other rows" in faults(
+        load(path)[1]
+    )
+
+
 def test_formulas_without_a_value_are_reported(tmp_path: Path, load: Callable[..., Loaded], faults: Callable) -> None:
     path = workbook(tmp_path / "book.xlsx", ["stem", "answer"], ["1+1?", "=1+1"])
     _, imported = load(path)

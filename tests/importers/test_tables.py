@@ -139,6 +139,13 @@ def test_no_such_columns(write_csv: Callable[..., Path], load: Callable[..., Loa
     assert [file.name for file in tmp_path.iterdir()] == ["table.csv"]
 
 
+@pytest.mark.parametrize("names", ["Question A B Answer", "NewQuestion ID QuestionText Option Option"])
+def test_questions_that_run_down(write_csv: Callable[..., Path], load: Callable[..., Loaded], names: str) -> None:
+    """The second is Brightspace's."""
+    with pytest.raises(ValueError, match=r"table\.csv: fields stand below one another \("):
+        load(write_csv(*([name, "1"] for name in names.split() * 2)))
+
+
 def test_repeated_columns_are_kept(
     write_csv: Callable[..., Path], load: Callable[..., Loaded], faults: Callable, tmp_path: Path
 ) -> None:
@@ -152,9 +159,13 @@ def test_repeated_columns_are_kept(
         assert question.stem == "Why?"
         assert question.extras == {"note": "a", "note_2": "b", "note_3": "c", "stem_2": "How?"}
         assert [line.split(": ", 1)[1] for line in faults(imported)] == [
-            "record: a column 'note' already exists; this is 'note_3'",
-            "record: a column 'stem' already exists; this is 'stem_2'",
+            "record: names of columns that occur again get a number: 'note_3', 'stem_2'"
         ]
+
+
+def test_many_columns_of_one_name_have_one_line(write_csv: Callable[..., Path], load: Callable[..., Loaded]) -> None:
+    _, imported = load(write_csv(["stem", "answer", *["a"] * 101], ["?", *["1"] * 102]))
+    assert [fault.message[-18:] for fault in imported.faults] == ["'a_51' and 50 more"]
 
 
 def test_a_large_cell(write_csv: Callable[..., Path], load: Callable[..., Loaded]) -> None:
@@ -232,6 +243,8 @@ def test_html_with_figures_in_cells(
         (["Вопрос", "Ответ"], {"stem": ("Вопрос",), "answer": ("Ответ",)}),
         (["題目", "選項A", "選項B"], {"stem": ("題目",), "options": ("選項A", "選項B")}),
         (["text", "Correct Choice"], {"stem": ("text",), "answer": ("Correct Choice",)}),
+        (["题目", "难度系数"], {"stem": ("题目",), "difficulty": ("难度系数",)}),
+        (["text", "correct_answer_index"], {"stem": ("text",), "answer": ("correct_answer_index",)}),
     ],
 )
 def test_names_of_columns(header: list[str], columns: dict[str, tuple[str, ...]]) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from tqnet.importers.choices import is_picture, json_value, size
 
-_STEPS = re.compile("->|>|›|→|::")
+_STEPS = re.compile("->|[>＞›→]|::")
 
 
 def items_of(cell: Any) -> list[Any]:

@@ -20,6 +20,7 @@ from tqnet.text.normal import normal_formula
 _NAME = "[A-Za-z]|[A-Z]{2}"
 _LETTER = re.compile(rf"\s*[(\[]?({_NAME})\s*[.)\]、:]\s*")
 _LETTERS = re.compile(rf"[(\[]?({_NAME})[)\]]?[.。、:]?")
+_AROUND = " \u3000\t\n,;，；、|'\"]"
 _BETWEEN = re.compile(r"\s*[,;、/&+|]\s*|\s+(?:and|und|和)\s+|\s+", re.IGNORECASE)
 
 
@@ -34,12 +35,14 @@ def without_letters(options: Sequence[str]) -> list[str]:
 def split_options(text: str) -> list[str]:
     """Split ``a ) 38 , b ) 27.675 , c ) none`` into three options; one option if no letters stand in order."""
     starts: list[re.Match[str]] = []
-    for match in re.finditer(rf"(?:^|(?<=[\s,;|\['\"]))[(]?({_NAME})\s?[.)、]\s*", narrow(text)):
+    for match in re.finditer(rf"(?:^|(?<=[\s,;、。|\['\"]))[(]?({_NAME})\s?[.)、]\s*", narrow(text)):
         if match[1].upper() == letter(len(starts)):
             starts.append(match)
     ends = [match.start() for match in starts[1:]] + [len(text)]
-    pieces = [text[start.end() : end] for start, end in zip(starts, ends, strict=False)]
-    return [piece.strip(" \u3000\t\n,;|'\"]") for piece in pieces] or [text.strip()]
+    pieces = [text[start.end() : end].strip(_AROUND) for start, end in zip(starts, ends, strict=False)]
+    if len(pieces) > 1 and not any(piece.endswith("。") for piece in pieces[:-1]):  # it ends the list, not a sentence
+        pieces[-1] = pieces[-1].removesuffix("。")
+    return pieces or [text.strip()]
 
 
 _TEXTS = ("text", "content", "value", "option", "choice", "answer", "body", "option text", "answer text", "choice text")
@@ -175,6 +178,12 @@ def answers(answer: Any) -> list[str]:
     return list(filter(None, _BETWEEN.split(narrow(shown(answer))))) if answer is not None else []
 
 
+def are_letters(answer: str) -> bool:
+    """Return True for ``B``, ``(B)``, ``A, C`` and ``ABD``, but not for ``F``, which may be "false"."""
+    letters = re.sub(r"[\s,;、.。()]", "", narrow(answer))
+    return letters not in ("", "F") and re.fullmatch("A?B?C?D?E?F?G?H?", letters) is not None
+
+
 def whole_numbers(answer: Any) -> list[int]:
     """Return the numbers in an answer of whole numbers alone: ``[0, 2]``, ``1,2``, ``2.0``; [] for any other."""
     if isinstance(answer, bool | dict) or _mask(answer):
@@ -204,12 +213,14 @@ def option_places(
     labels: Sequence[str] = (),
     first: int | None = None,
     places: Sequence[int] = (),
+    letters_first: bool = False,
 ) -> list[int]:
     """Return the places of the right options, which an answer names by text, label, letter or number; [] if by none.
 
     Args:
         first: The number that names the first option; None if numbers are the options' texts.
         places: Of each option as letters and numbers count them, if some have been left out.
+        letters_first: A letter names an option by its place even if it is the text of another.
     """
     if not options or isinstance(answer, dict):
         return []
@@ -217,7 +228,7 @@ def option_places(
         return [place for place, mark in enumerate(mask) if mark] if len(mask) == len(options) else []
     places = places or range(len(options))
     whole, options, labels = narrow(shown(answer)).strip(), list(map(narrow, options)), list(map(narrow, labels))
-    chosen = _named(whole, answers(answer), options, labels, first, places)
+    chosen = _named(whole, answers(answer), options, labels, first, places, letters_first)
     if not chosen and (says := _SAYS.match(whole)):
         rest = whole[says.end() :].rstrip(".。")
         chosen = _named(rest, answers(rest), options, labels, 1 if first is None else first, places)
@@ -238,6 +249,7 @@ def _named(
     labels: Sequence[str],
     first: int | None,
     places: Sequence[int],
+    letters_first: bool = False,
 ) -> list[int]:
     plain = list(map(_same_text, options))
     if (match := _LETTER.match(whole)) and _same_text(whole[match.end() :]) in plain:  # "B. 5"
@@ -251,6 +263,7 @@ def _named(
     verdicts = [_VERDICTS.get(option.strip().lower()) for option in options]
     verdict = _VERDICTS.get(whole.lower().rstrip("."))
     readings: tuple[tuple[Sequence[Any], Sequence[Any]], ...] = (
+        (letters if letters_first else (), alphabet),
         (wholes, numbers),
         ([whole], options),
         ([plain_key(whole)], [plain_key(label) for label in labels]),

@@ -20,8 +20,9 @@ _NAMES = {
     "optionen, choix, opciones, alternativas, opções, варианты, варианты ответа, варианты ответов, 选项, 選項",
     "answer": "answer, correct answer, correct answers, correct, correct option, correct choice, right answer, "
     "final answer, key, answer key, answer value, answer index, answer idx, correct index, correct idx, "
-    "correct option index, cop, ans, gold, label, target, output, antwort, richtige antwort, lösung, réponse, "
-    "bonne réponse, réponse correcte, respuesta, respuesta correcta, resposta, resposta correta, gabarito, ответ, "
+    "correct answer index, correct answer idx, correct option index, correct option idx, cop, ans, gold, label, "
+    "target, output, antwort, richtige antwort, lösung, réponse, bonne réponse, réponse correcte, respuesta, "
+    "respuesta correcta, resposta, resposta correta, gabarito, ответ, "
     "правильный ответ, 答案, 正确答案, 正確答案, 参考答案, 參考答案, 标准答案, 標準答案, answers",
     "analysis": "analysis, explanation, solution, rationale, feedback, worked solution, answer analysis, "
     "answer explanation, support, erklärung, lösungsweg, explication, corrigé, explicación, solución, explicação, "
@@ -30,7 +31,7 @@ _NAMES = {
     "concepts, skill, skills, tags, chapter, subject, category, thema, kapitel, fach, thème, chapitre, matière, tema, "
     "capítulo, materia, matéria, тема, раздел, предмет, 知识点, 知識點, 考点, 考點, 章节, 章節, 学科, 學科",
     "difficulty": "difficulty, difficulty level, level, schwierigkeit, schwierigkeitsgrad, difficulté, niveau, "
-    "dificultad, nivel, dificuldade, nível, сложность, 难度, 難度, 难度等级, 難度等級",
+    "dificultad, nivel, dificuldade, nível, сложность, 难度, 難度, 难度等级, 難度等級, 难度系数, 難度係數",
     "type": "type, question type, qtype, problem type, kind, typ, fragetyp, tipo, тип, 题型, 題型, 类型, 類型",
     "language": "language, lang, sprache, langue, idioma, язык, 语言, 語言",
     "group": "group, 组",

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -74,8 +74,8 @@ def listed(value: Any) -> list[Any]:
     """
     if not isinstance(value, dict) or _has_stem(value):
         return [value]
-    if parallel := _parallel(value):
-        return parallel
+    if several := _parallel(value) or _replies(value):
+        return several
     if questions := list(_questions(value)):
         return questions
     lists = [item for item in value.values() if isinstance(item, list) and item and isinstance(item[0], dict)]
@@ -119,6 +119,17 @@ def _parallel(value: dict[str, Any]) -> list[Any]:
     ]
     made = value.get("id")
     return [row | ({"id": f"{made}-{place}", "group": made} if made else {}) for place, row in enumerate(rows, 1)]
+
+
+def _replies(value: dict[str, Any]) -> list[Any]:
+    """Return a record for each reply of a chat: ``{"messages": [{"role": "user", "content": ..}, ..]}``."""
+    lists = (item for item in value.values() if isinstance(item, list) and item)
+    chat = next((item for item in lists if all(isinstance(said, dict) and "role" in said for said in item)), [])
+    return [
+        {"question": asked.get("content"), "answer": reply.get("content")}
+        for asked, reply in pairwise(chat)
+        if (asked["role"], reply["role"]) == ("user", "assistant")
+    ]
 
 
 def _flat(record: dict[str, Any]) -> dict[str, Any]:

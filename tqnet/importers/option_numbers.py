@@ -1,12 +1,13 @@
-"""Numbers in answers: whether they count options, from 0 or from 1, or are texts of options, as a whole column says."""
+"""Numbers and letters in answers: whether they count options, or are texts of options, as a whole column says."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from tqnet.importers.choices import are_letters
 from tqnet.importers.columns import FROM_ZERO
-from tqnet.importers.job import Job, Place
+from tqnet.importers.job import Job, Place, lettered
 
 #: Rows whose typed numbers are all texts of options, too, from which on that is no chance.
 _NO_CHANCE = 10
@@ -55,3 +56,24 @@ def first_number(job: Job, answers: Sequence[Numbered]) -> int | None:
         from_one = not are_places and column not in FROM_ZERO
         job.fault(place, "answer", f"numbers of options fit from 0 and from 1; read from {int(from_one)}, as is usual")
     return int(from_one)
+
+
+def letters_count(job: Job, answers: Iterable[tuple[Place, str, Sequence[str], Sequence[int]]]) -> bool:
+    """Return True if a letter names an option by its place even if it is the text of another, as most answers show.
+
+    Args:
+        answers: Each with its place in the source, and its options with their places.
+    """
+    votes = 0
+    unclear: list[tuple[Place, str]] = []
+    for place, answer, options, places in answers:
+        if answer not in options:
+            votes += are_letters(answer)
+        elif not are_letters(answer):
+            votes -= 1
+        elif lettered([places[options.index(answer)]]) != answer:
+            unclear.append((place, answer))
+    if unclear and votes <= 0:
+        place, answer = unclear[0]
+        job.fault(place, "answer", f"{answer!r:.80} is an option, maybe the letter of another; read as text")
+    return votes > 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import re
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +19,7 @@ from tqnet.importers.encodings import EncodingError, encoding_of
 from tqnet.importers.job import Draft, Job, Place
 from tqnet.importers.number_formats import as_shown
 from tqnet.importers.source import MAX_MEMBER, check_zip
-from tqnet.importers.tables import ColumnError, Row, drafts
+from tqnet.importers.tables import ColumnError, Row, drafts, quoted
 from tqnet.questions.reading import csv_rows, unrepeated
 from tqnet.questions.table import BATCH
 
@@ -49,6 +50,9 @@ def _read_table(job: Job, name: str) -> Iterator[Draft]:
 #: Cells of formulas that failed.
 _ERRORS = frozenset({"#REF!", "#DIV/0!", "#VALUE!", "#NAME?", "#N/A", "#NUM!", "#NULL!"})
 _UNSTORED = re.compile(rb"</f>(?:<v\s*/>|<v></v>)?\s*</c>")
+_MERGED = re.compile(rb"mergeCell\s[^>]{0,99}?ref\s*=\s*[\"']([^\"']{0,99})")
+#: openpyxl makes an object of every merged cell.
+_MOST_MERGED = 10**6
 #: Cells of a row with its place.
 Cells = tuple[Place, Sequence[Any]]
 #: A header stands among the first rows: below a title, say.
@@ -77,8 +81,13 @@ def _table(job: Job, name: str, rows: Iterator[Cells], shown: str) -> Iterator[D
             )
     if not headers:
         return
-    header = headers[at]
-    _report_repeated(job, first[at][0], raw[at], header)
+    names: Sequence[str] = raw[at]
+    if not wanted:
+        names, at = _whole_header(raw, at)
+    header = unrepeated(names)
+    if not wanted and job.settings.header_row is None:
+        _check_direction(job, raw, header)
+    _report_repeated(job, first[at][0], names, header)
     below = chain(first[at + 1 :], rows)
     try:
         yield from drafts(job, _named(job, below, header), name, header)
@@ -86,10 +95,28 @@ def _table(job: Job, name: str, rows: Iterator[Cells], shown: str) -> Iterator[D
         raise ColumnError(f"{error}; --header-row 0 if it has no header") from None
 
 
+def _whole_header(rows: Sequence[Sequence[str]], at: int) -> tuple[Sequence[str], int]:
+    """Return the names of columns, and their last row: below a merged ``Options`` may stand A, B and C."""
+    header, known = rows[at], columns_by_name(rows[at])
+    below = [*chain.from_iterable(rows[at + 1 : at + 2]), *("" for _ in header)]
+    stem = header.index(known["stem"][0]) if "stem" in known else 0
+    names = [part or whole for whole, part in zip(header, below, strict=False)]
+    is_part = below[stem] in ("", header[stem])
+    more = len(columns_by_name(names).get("options", ())) > max(1, len(known.get("options", ())))
+    return (names, at + 1) if is_part and more else (header, at)
+
+
+def _check_direction(job: Job, rows: Sequence[Sequence[str]], header: Sequence[str]) -> None:
+    """Refuse a table whose questions run down, with the names of their fields in the first column."""
+    down = columns_by_name(unrepeated([row[0] for row in rows if row]))
+    if "stem" in down and len(down) > max(2, len(columns_by_name(header))):
+        fields = quoted(list(chain.from_iterable(down.values())))
+        raise ColumnError(f"{job.source.path}: fields stand below one another ({fields}); write a question per row")
+
+
 def _report_repeated(job: Job, place: Place, raw: Sequence[str], header: Sequence[str]) -> None:
-    for name, unique in zip(raw, header, strict=True):
-        if name != unique:
-            job.fault(place, "record", f"a column {name!r:.80} already exists; this is {unique!r:.80}")
+    if again := [unique for name, unique in zip(raw, header, strict=True) if name != unique]:
+        job.fault(place, "record", f"names of columns that occur again get a number: {quoted(again)}")
 
 
 def _is_header(header: Sequence[str], wanted: set[str]) -> bool:
@@ -102,6 +129,9 @@ def _named(job: Job, rows: Iterable[Cells], header: Sequence[str]) -> Iterator[R
         if any(cell is not None and str(cell).strip() for cell in cells[len(header) :]):
             job.leave_out(place, "record", f"{len(cells)} cells under {len(header)} columns; a comma without quotes?")
             continue
+        unnamed = (cell for column, cell in zip(header, cells, strict=False) if not column)
+        if any(cell is not None and str(cell).strip() for cell in unnamed) and job.first_time("unnamed"):
+            job.fault(place, "record", "a cell of a column without a name is not read, also in other rows")
         values = dict(zip(header, cells, strict=False))
         for column, cell in values.items():
             if isinstance(cell, str) and cell in _ERRORS:
@@ -214,13 +244,16 @@ def _read_book(job: Job, name: str) -> Iterator[Draft]:
     from openpyxl.utils.exceptions import InvalidFileException
 
     file = job.source.file(name)
-    parts = _check_workbook(file)
+    parts, empty, merged = _check_workbook(file)
     if any(part.startswith("xl/media/") for part in parts):
         job.fault(job.place(name), "images", "pictures within the workbook are not read; name files in a column")
-    if empty := parts[""]:
+    if empty:
         job.fault(job.place(name), "record", f"formulas without a stored value: {empty}; save the workbook in Excel")
     # openpyxl reads rich text that is not shared by cells only of a workbook in memory.
-    is_large = sum(size for part, size in parts.items() if part.startswith("xl/worksheets/")) > MAX_MEMBER
+    size = sum(size for part, size in parts.items() if part.startswith("xl/worksheets/"))
+    is_large = size > MAX_MEMBER or merged > _MOST_MERGED
+    if is_large and merged:
+        job.fault(job.place(name), "record", "merged cells of a large workbook are read in their first row alone")
     try:
         book = load_workbook(file, read_only=is_large, data_only=True, rich_text=True)
     except (InvalidFileException, KeyError, ValueError, zipfile.BadZipFile) as error:
@@ -245,8 +278,15 @@ def _read_book(job: Job, name: str) -> Iterator[Draft]:
 
 
 def _sheet_rows(job: Job, name: str, sheet: Any) -> Iterator[Cells]:
+    """Yield the rows; cells that are merged downwards give their value to each."""
+    first = {
+        (row, area.min_col): sheet.cell(area.min_row, area.min_col)
+        for area in getattr(sheet, "merged_cells", ())  # openpyxl has none of a large workbook
+        for row in range(area.min_row + 1, area.max_row + 1)
+    }
     for number, cells in enumerate(sheet.iter_rows(), 1):
-        yield job.place(name, number), [_with_scripts(as_shown(cell)) for cell in cells]
+        whole = (first.get((number, column), cell) for column, cell in enumerate(cells, 1))
+        yield job.place(name, number), [_with_scripts(as_shown(cell)) for cell in whole]
 
 
 def _with_scripts(cell: Any) -> Any:
@@ -261,26 +301,39 @@ def _with_scripts(cell: Any) -> Any:
     return "".join(pieces)
 
 
-def _check_workbook(file: Path) -> dict[str, int]:
-    """Check that a workbook is harmless; return the sizes of its parts, under "" how many formulas have no value.
+def _check_workbook(file: Path) -> tuple[dict[str, int], int, float]:
+    """Check that a workbook is harmless; return the sizes of its parts, its formulas without a value and merged cells.
 
     Raises:
         ValueError: It is no workbook, a zip bomb, or declares document types, which Excel never writes.
     """
-    empty = 0
+    empty, merged = 0, 0.0
     try:
         with zipfile.ZipFile(file) as archive:
             check_zip(archive, file)
             for part in archive.infolist():
-                if part.filename.endswith((".xml", ".rels")):
-                    with archive.open(part) as stream:
-                        head = stream.read(min(part.file_size, MAX_MEMBER)).replace(b"\0", b"")
-                    empty += len(_UNSTORED.findall(head))
-                    if b"<!DOCTYPE" in head or b"<!ENTITY" in head:
-                        raise ValueError(f"{file}: {part.filename} declares a document type, which is not read")
-            return {part.filename: part.file_size for part in archive.infolist()} | {"": empty}
+                if not part.filename.endswith((".xml", ".rels")):
+                    continue
+                with archive.open(part) as stream:
+                    while chunk := stream.read(MAX_MEMBER):
+                        chunk = chunk.replace(b"\0", b"")
+                        empty += len(_UNSTORED.findall(chunk))
+                        merged += sum(map(_area, _MERGED.findall(chunk)))
+                        if b"<!DOCTYPE" in chunk or b"<!ENTITY" in chunk:
+                            raise ValueError(f"{file}: {part.filename} declares a document type, which is not read")
+            return {part.filename: part.file_size for part in archive.infolist()}, empty, merged
     except zipfile.BadZipFile as error:
         raise ValueError(f"{file}: not a workbook that can be read: {error}") from None
+
+
+def _area(cells: bytes) -> float:
+    """Return how many cells there are in ``A1:B7``; infinitely many if that cannot be told."""
+    from openpyxl.worksheet.cell_range import CellRange
+
+    try:
+        return math.prod(CellRange(cells.decode()).size.values())
+    except (ValueError, TypeError):
+        return math.inf
 
 
 def read_parquet(job: Job) -> Iterator[Draft]:

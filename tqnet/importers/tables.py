@@ -11,6 +11,7 @@ from typing import Any
 from tqnet.importers.cells import as_extra, is_content, items_of, paths, read_cell
 from tqnet.importers.choices import (
     Options,
+    are_letters,
     are_options,
     json_value,
     listed_answers,
@@ -23,7 +24,8 @@ from tqnet.importers.choices import (
 )
 from tqnet.importers.columns import ANSWERS, alternatives, columns_by_name, heading
 from tqnet.importers.job import Draft, Job, Place, distinct, lettered
-from tqnet.importers.option_numbers import Numbered, first_number, texts_are_options
+from tqnet.importers.option_numbers import Numbered, first_number, letters_count, texts_are_options
+from tqnet.importers.paper_lines import options_of
 from tqnet.questions.question import Question
 from tqnet.questions.reading import kind
 from tqnet.text.lists import narrow
@@ -31,6 +33,8 @@ from tqnet.text.plain import Plain, plain_texts
 
 #: Rows that show what columns hold.
 _PEEK = 1000
+#: Columns that a message names.
+_MOST_NAMED = 50
 
 #: The fields of columns.
 FIELDS = tuple(name for name in Question.__dataclass_fields__ if name != "extras")
@@ -55,12 +59,14 @@ class Layout:
         others: Field -> columns of which a row has the first filled one, where its own are empty.
         first: The number that names the first option in answers, 0 or 1; None if numbers are the options' texts.
         texts_are_options: Numbers that are written as texts are always the options' texts.
+        letters_first: Letters name options by their places even if they are texts of others.
     """
 
     columns: Mapping[str, tuple[str, ...]]
     others: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     first: int | None = None
     texts_are_options: bool = False
+    letters_first: bool = False
 
 
 def drafts(
@@ -81,14 +87,21 @@ def drafts(
     used = distinct(name for _, cells in first for name, value in cells.items() if value is not None)
     if not used and header is None:
         return
-    header = used if header is None else header
+    header, filled = (used if header is None else header), set(used)
     columns = _columns(job, header, used, first)
-    more = alternatives([name for name in header if name in used], columns)
+    more = alternatives([name for name in header if name in filled], columns)
     layout = Layout(columns, {name: names for name, names in more.items() if name not in job.settings.columns})
-    answers = list(_numbered(job, layout, first, by_program))
+    answered = list(_answered(job, layout, first))
+    answers = list(_numbered(answered, by_program))
     if written_are_options := texts_are_options(answers):
         answers = [answer for answer in answers if not answer.is_text]
-    layout = replace(layout, first=first_number(job, answers), texts_are_options=written_are_options)
+    written = ((place, shown(answer), options.texts, options.counted()) for place, _, options, answer in answered)
+    layout = replace(
+        layout,
+        first=first_number(job, answers),
+        texts_are_options=written_are_options,
+        letters_first=letters_count(job, written),
+    )
     read_columns = {column for names in (*columns.values(), *layout.others.values()) for column in names}
     for name in used:
         if name in FIELDS and name not in read_columns:  # no extra may have a field's name
@@ -132,17 +145,24 @@ def _nested(job: Job, place: Place, cell: Any, taken: Set[str]) -> dict[str, Any
     return {name: value for name, value in extras.items() if name not in taken and value is not None}
 
 
+def quoted(names: Sequence[str]) -> str:
+    """Return the names of columns as a message shows them: not all of thousands."""
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(f"{name!r:.80}" for name in names[:_MOST_NAMED]) + more
+
+
 def _columns(job: Job, header: Sequence[str], used: Sequence[str], rows: Sequence[Row]) -> dict[str, tuple[str, ...]]:
     mapped = dict(job.settings.columns)
     for name, names in mapped.items():
         if (whole := ",".join(names)) in header:  # a name with a comma in it
             mapped[name] = (whole,)
     named = [column for names in mapped.values() for column in names]
-    listed = ", ".join(map(repr, header))
+    listed = quoted(header)
     if missing := [column for column in named if column not in header]:
         raise ColumnError(f"{job.source.path}: --map: no column {missing[0]!r}; the columns are {listed}")
     # An empty column stands for its field only if no other does.
-    by_name = columns_by_name(header) | columns_by_name([column for column in header if column in used])
+    filled = set(used)
+    by_name = columns_by_name(header) | columns_by_name([column for column in header if column in filled])
     by_name = {name: names for name, names in by_name.items() if not set(names) & set(named)}
     columns = {name: names for name, names in by_name.items() if name not in job.settings.fixed} | mapped
     columns = _with_answers(job, columns, header, rows)
@@ -168,12 +188,22 @@ def _with_answers(
     return {name: names for name, names in columns.items() if names != (column,)} | {"options": (column,)}
 
 
-def _numbered(job: Job, layout: Layout, rows: Sequence[Row], by_program: bool) -> Iterator[Numbered]:
-    """Yield the answers that are whole numbers but no labels of options."""
+#: A row that has options and an answer, with its place and both.
+Answered = tuple[Place, "_Row", Options, Any]
+
+
+def _answered(job: Job, layout: Layout, rows: Sequence[Row]) -> Iterator[Answered]:
     silent = Job(job.source, job.figures, job.settings)
     for place, cells in rows:
         row = _Row(silent, place, "", layout, cells)
-        options, answer = row.options(), next(iter(row.cells("answer")), None)
+        options = row.options()
+        if options.texts and (answers := row.cells("answer")):
+            yield place, row, options, answers[0]
+
+
+def _numbered(answered: Iterable[Answered], by_program: bool) -> Iterator[Numbered]:
+    """Yield the answers that are whole numbers but no labels of options."""
+    for place, row, options, answer in answered:
         numbers, count = whole_numbers(answer), max(options.counted(), default=0) + 1
         if count > 1 and numbers and not all(str(number) in options.labels for number in numbers):
             are_texts = {*map(str, numbers)} <= {*map(narrow, options.texts)}
@@ -190,7 +220,7 @@ def _report_no_answer(job: Job, layout: Layout, rows: Sequence[Row], left: Seque
         return
     silent = Job(job.source, job.figures, job.settings)
     if not any(_Row(silent, place, "", layout, cells).options().right for place, cells in rows):
-        names = f"; columns left: {', '.join(map(repr, left))}" if left else ""
+        names = f"; columns left: {quoted(left)}" if left else ""
         job.fault(rows[0][0], "answer", f"no column is known to hold it (--map answer=COLUMN){names}")
 
 
@@ -216,9 +246,13 @@ class _Row:
         if accepted:
             extras |= {"accepted": [text.text for text in plain[-len(accepted) :]]}
         record: dict[str, Any] = texts | {name: text.text for name, text in of_fields.items()}
+        choices = [text.text for text in of_options]
+        if not choices and are_letters(record["answer"] or ""):
+            record["stem"], choices = self._within(record["stem"] or "", record["answer"])
+            record["answer"] = lettered(option_places(record["answer"], choices)) or record["answer"]
         record |= {name: self._text(name) for name in ("id", "type", "language", "group", "source")}
         return record | {
-            "options": [text.text for text in of_options],
+            "options": choices,
             "images": self._figures(of_fields, of_options, options.figures),
             "knowledge": self._knowledge(),
             "difficulty": difficulty,
@@ -287,12 +321,21 @@ class _Row:
         value = json_value(cell) if isinstance(cell, str) else cell
         if isinstance(value, list | dict):
             return listed_options(value)
-        options = self._several("options", r"\n")
+        options = self._several("options", r"[;；,，、]?(?:\n|$)")
         if len(options) == 1:
             options = split_options(options[0])
         if len(options) == 1:
             self._fault("options", "one option; what separates them? --separate options=SEPARATOR")
         return Options(without_letters(options))
+
+    def _within(self, stem: str, answer: str) -> tuple[str, list[str]]:
+        """Split the options off that a stem ends with, whose answer is letters."""
+        before, listed = options_of(stem, 0, "stem")
+        texts = [text for *_, text in listed]
+        if before and texts and not any("\n" in text or options_of(text, 0, "options")[1] for text in texts):
+            return before, texts
+        self._fault("answer", f"names no option: {answer!r:.80}")
+        return stem, []
 
     def _answer(self, options: Options) -> list[str]:
         """Return the letters of right options, or the texts of the answer and of others that are as good."""
@@ -301,7 +344,8 @@ class _Row:
             return [lettered(options.right)] if options.right else []
         answer = cells[0] if len(cells) == 1 else self._text("answer")
         first = None if self._layout.texts_are_options and isinstance(answer, str) else self._layout.first
-        if places := option_places(answer, options.texts, options.labels, first, options.places):
+        letters_first = self._layout.letters_first
+        if places := option_places(answer, options.texts, options.labels, first, options.places, letters_first):
             return [lettered(places)]
         answers = self._answers()
         if len(answers) > 1 and self._job.first_time("answers"):
@@ -356,7 +400,7 @@ class _Row:
             listed = [item if isinstance(item, list) else [item] for item in cells[0]]
             named = ([shown(name) for name in names if name is not None] for names in listed)
             return [path for path in named if path]
-        return paths(self._several("knowledge", r"[;\n；]"))
+        return paths(self._several("knowledge", r"[;；、\n]"))
 
     def _difficulty(self) -> tuple[float | None, dict[str, Any]]:
         """Return the number; of a word that has none, the word as an extra."""
