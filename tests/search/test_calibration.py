@@ -55,6 +55,7 @@ def test_what_nobody_asks_finds_nothing(searcher: Searcher, by: tuple[str, ...])
     assert len(sentences) == len(set(sentences)) == 60
     results = np.array(answers(sentences))
     assert (results > 0).sum() <= 4
+    assert answers(["?", "$$$$", "...!"]) == [0, 0, 0]
     assert min(answers([f"{stem} number 77 of all." for stem in TOPICS])) == 5
 
 

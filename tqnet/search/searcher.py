@@ -223,7 +223,7 @@ class Searcher:
         if rerank and rerank.student and query.question.difficulty is None:
             notes += (NO_DIFFICULTY,)
         ordered = retrieved if ranked is None else ranked
-        alike = _above(floor, ordered)
+        alike = _above(floor, ordered) if _says_something(query.question) else []
         if ordered and not alike:
             notes += (NOTHING_SIMILAR,)
         results, dropped = select(alike)
@@ -259,6 +259,11 @@ class Searcher:
 
 def _above(floor: float, candidates: Sequence[Candidate]) -> list[Candidate]:
     return [candidate for candidate in candidates if candidate.likeness is None or candidate.likeness > floor]
+
+
+def _says_something(question: Question) -> bool:
+    """Return False for a query of marks alone, ``?``."""
+    return bool(question.images) or any(map(str.isalnum, question.content))
 
 
 def _is_figure_alone(question: Question) -> bool:
