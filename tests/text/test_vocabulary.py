@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -167,6 +168,8 @@ def test_case_is_folded_in_prose_alone(tokenizer: BertTokenizer) -> None:
         (r"$$\bigl[ a \bigr]\quad b$$", "$[a]b$"),
         (r"$a\ b\>c$", "$abc$"),
         (r"$\triangle\mathrm{ABC}$", r"$\triangle ABC$"),
+        (r"$\int_{0}^{12} x^{2}\,dx$", r"$\int_0^12x^2dx$"),
+        (r"$90^{\circ}$", r"$90^\circ$"),
     ],
 )
 def test_typography_and_synonyms_do_not_tell_formulas_apart(first: str, second: str) -> None:
@@ -195,7 +198,7 @@ def test_prose_is_left_as_it_is() -> None:
 def test_nothing_but_looks_is_lost(formula: str) -> None:
     letters = {italic: letter for letter, italic in CAPITALS.items()}
     back = "".join(letters.get(token, token) for token in spell_formula(formula).split())
-    assert back == formula
+    assert back == re.sub(r"([\^_])\{([^ ]|[0-9]+)\}", r"\1\2", formula)
 
 
 @given(st.lists(st.sampled_from(sorted(TYPOGRAPHIC)), max_size=4), st.lists(st.sampled_from(["x", "2", "+"])))

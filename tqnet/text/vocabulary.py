@@ -1,7 +1,7 @@
 r"""Formulas spelt for a tokenizer, and the tokens that it lacks: LaTeX commands, formula capitals, characters.
 
-``$\displaystyle 2x=\dfrac{AB}{3}$`` is spelt ``2 x = \frac { 𝐴 𝐵 } { 3 }``: one space between tokens, no typography,
-case kept. An English word piece tokenizer would otherwise read ``2x`` and ``AB`` as words and, if it lowercases,
+``$\displaystyle 2x^{2}=\dfrac{AB}{3}$`` is spelt ``2 x ^ 2 = \frac { 𝐴 𝐵 } { 3 }``: one space between tokens, no
+typography, case kept. An English word piece tokenizer would otherwise read ``2x`` and ``AB`` as words and, if it lowercases,
 confuse ``AB`` and ``ab``. Capitals become the mathematical italic letters of Unicode, which no normalizer folds and
 which the vocabulary has as separate tokens.
 """
@@ -37,6 +37,9 @@ SYNONYMS |= {r"\lt": "<", r"\gt": ">", r"\ne": r"\neq", r"\to": r"\rightarrow", 
 
 _WORDS = re.compile(r"\\(?:text(?:bf|it|rm|sf)?|mathrm|mathbf|operatorname\*?|mbox|hbox)\s*\{([^{}]*)\}")
 
+#: Braces that a script of one token does not need: x^{2} is x^2.
+_SCRIPT = re.compile(r"([\^_]) \{ (\S+) \}")
+
 #: A .. Z -> U+1D434 .. U+1D44D (mathematical italic capitals).
 CAPITALS = {letter: chr(0x1D434 + i) for i, letter in enumerate(string.ascii_uppercase)}
 
@@ -52,7 +55,7 @@ def spell_formula(formula: str) -> str:
             spelt += _spell_words(token, words[1].strip())
         else:
             spelt.append(CAPITALS.get(token) or SYNONYMS.get(token, token))
-    return " ".join(spelt)
+    return _SCRIPT.sub(r"\1 \2", " ".join(spelt))
 
 
 def _spell_words(token: str, words: str) -> list[str]:
