@@ -1,9 +1,9 @@
 r"""Formulas spelt for a tokenizer, and the tokens that it lacks: LaTeX commands, formula capitals, characters.
 
 ``$\displaystyle 2x^{2}=\dfrac{AB}{3}$`` is spelt ``2 x ^ 2 = \frac { 𝐴 𝐵 } { 3 }``: one space between tokens, no
-typography, case kept. An English word piece tokenizer would otherwise read ``2x`` and ``AB`` as words and, if it lowercases,
-confuse ``AB`` and ``ab``. Capitals become the mathematical italic letters of Unicode, which no normalizer folds and
-which the vocabulary has as separate tokens.
+typography, case kept. An English word piece tokenizer would otherwise read ``2x`` and ``AB`` as words and, if it
+lowercases, confuse ``AB`` and ``ab``. Capitals become the mathematical italic letters of Unicode, which no normalizer
+folds and which the vocabulary has as separate tokens.
 """
 
 from __future__ import annotations
