@@ -12,12 +12,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 import torch
 
 from tests.distributed.conftest import Group
 from tests.distributed.group import results
 from tests.recipes.conftest import Run, run_recipe
+from tests.recipes.test_interruption import wait_for
 from tests.word_problems import write_problems
 from tqnet.config import ConfigError
 from tqnet.solver.model import load_solver
@@ -151,3 +153,18 @@ def test_quesco_as_its_recipe_says(
     queue = run.state["state"]["queue"]  # of all processes, as long as they fill it
     assert int(queue["valid"]) == len(set(queue["ids"].tolist())) == 64
     assert run.model.encode(["Find $x$."]).shape[0] == 1
+
+
+@pytest.mark.slow
+def test_processes_end_with_the_launcher(launch: Callable[..., Any], small_bank: Path, tmp_path: Path) -> None:
+    """On processors, torchrun takes the place of the launcher's process."""
+    long = ["run.max_steps=5000", "run.epochs=5000", "run.log_every=1", *("model.text=scratch", "model.visual=null")]
+    accelerate = ["accelerate.commands.launch", "--cpu", "--num_processes", "2", "pretrain/mlm.py"]
+    launcher, run = launch(*accelerate, f"data.bank={small_bank}", f"run.out={tmp_path}", *long), Run(tmp_path)
+    wait_for(launcher, lambda: (tmp_path / "metrics.jsonl").exists() and len(run.losses) > 1)
+    children = psutil.Process(launcher.pid).children(recursive=True)
+    launcher.terminate()
+    _, alive = psutil.wait_procs(children, timeout=60)
+    assert not alive
+    assert len(children) == 3  # torchrun and two processes
+    assert run.state["step"] >= 1
