@@ -167,6 +167,8 @@ def test_a_missing_package_is_named(
     table: Path, tmp_path: Path, package: str, format: str, monkeypatch: pytest.MonkeyPatch, tqnet: Tqnet
 ) -> None:
     for name in [name for name in sys.modules if name.startswith((f"{package}.", "tqnet.importers."))]:
+        if name.startswith("tqnet."):  # the package's attribute is put back with the module
+            monkeypatch.setattr(name, sys.modules[name])
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)
     error = tqnet.fails("import", table, "--out", tmp_path / "bank", "--format", format)

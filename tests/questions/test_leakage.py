@@ -224,7 +224,7 @@ def _keys(sets: ShingleSets) -> np.ndarray:
     ("text", "tokens"),
     [
         ("Find 12.5 Apples, or 1,000!", ["find", "0", "apples", ",", "or", "0", "!"]),
-        (r"$\dfrac{1}{2}AB + x_{10}$", [r"\frac", *"{0}{0}", "𝐴", "𝐵", "+", "x", "_", *"{0}"]),
+        (r"$\dfrac{1}{2}AB + x_{10}$", [r"\frac", *"{0}{0}", "𝐴", "𝐵", "+", "x", "_", "0"]),
         (r"$\displaystyle\Delta \left(a\right)$", [r"\Delta", "(", "a", ")"]),
         ("求面积是12", ["求", "面", "积", "是", "0"]),
         ("１２ ____", ["0", "____"]),
