@@ -111,7 +111,8 @@ def test_no_code_of_a_model_folder_runs(model_type: str, tmp_path: Path) -> None
     assert not ran.exists()
 
 
-@pytest.mark.parametrize("text", ["scratch", pytest.param("gru", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("text", ["scratch", "gru"])
 def test_auto_classes_without_an_import_of_tqnet(text: str, tmp_path: Path) -> None:
     """As from a repository of the Hub: by ``auto_map``, which the user has to trust."""
     shape = ModelConfig(text=text, scratch_hidden=48, scratch_layers=1, visual=None, fusion="none")
