@@ -114,8 +114,7 @@ def _build_and_die(folder: Path, manifest: Manifest, point: str) -> None:
     ("point", "served", "encoded"),
     [
         ("encode", 20, 36),
-        pytest.param("add", 20, 0, marks=pytest.mark.slow),
-        ("publish", 20, 0),
+        *(pytest.param(point, 20, 0, marks=pytest.mark.slow) for point in ("add", "publish")),
         ("list", 60, 0),
     ],
 )
