@@ -57,6 +57,7 @@ from tqnet.search.ranker_data import (
 from tqnet.search.versions import Versions
 from tqnet.training import session
 from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
+from tqnet.training.content import sort_lengths
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.processes import encode_in_shares, in_shares
 from tqnet.training.provenance import Provenance
@@ -331,7 +332,7 @@ def train(
     # The start model may have been fine-tuned on the groups of `train`, where its cosines are too good.
     unseen = validation[1] if validation else pairs
     ranker.calibrate(unseen.features, unseen.similar)
-    lengths = session.sort_lengths(bank, model.processor, model.cells_per_image)
+    lengths = sort_lengths(bank, model.processor, model.cells_per_image)
     loop = TrainingLoop(
         accelerator,
         config,

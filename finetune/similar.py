@@ -41,6 +41,7 @@ from tqnet.modeling.heads import Projector
 from tqnet.modeling.lengths import Lengths
 from tqnet.training import session
 from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
+from tqnet.training.content import content_hashes, sort_lengths
 from tqnet.training.contrast import embed_in_chunks, same, train_widths
 from tqnet.training.frozen import FrozenEncoder
 from tqnet.training.labels import ConceptLabels
@@ -148,7 +149,7 @@ def main(config: SimilarConfig) -> Path:
     blocks = ConceptLabels.from_bank(bank, config.block_level) if config.block > 1 else None
     concepts = ConceptLabels.from_bank(bank, config.concept_level) if config.concept_weight else None
     frozen = FrozenEncoder(model, bank, config.terms_weight, config.run, accelerator.device) if config.frozen else None
-    hashes = session.content_hashes(bank, model.config.reads_images)["fused"]
+    hashes = content_hashes(bank, model.config.reads_images)["fused"]
     similarity_model = SimilarityModel(frozen or model, config)
     loop = TrainingLoop(
         accelerator,
@@ -157,7 +158,7 @@ def main(config: SimilarConfig) -> Path:
         trained=similarity_model,
         plan=GroupBatches(
             similarity,
-            session.sort_lengths(bank, model.processor, model.cells_per_image),
+            sort_lengths(bank, model.processor, model.cells_per_image),
             config.run.batch_size,
             config.run.seed,
             config.members,

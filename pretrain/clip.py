@@ -25,6 +25,7 @@ from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.heads import ContrastiveEncoder
 from tqnet.training import session
 from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
+from tqnet.training.content import content_hashes
 from tqnet.training.contrast import same
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.processes import gather_with_own_gradient
@@ -93,7 +94,7 @@ def main(config: CLIPConfig) -> Path:
         parts=model.parts,
         evaluate=session.validation(config, model),
     )
-    hashes = session.content_hashes(pictured)
+    hashes = content_hashes(pictured)
     texts, figures = hashes["text"].to(loop.device), hashes["visual"].to(loop.device)
     for batch in loop:
         vectors = loop.trained(**batch.inputs)

@@ -23,6 +23,7 @@ from tqnet.modeling.heads import ContrastiveEncoder, EmbeddingAugmentation
 from tqnet.modeling.model import TQNetModel
 from tqnet.training import session
 from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
+from tqnet.training.content import content_hashes
 from tqnet.training.contrast import same
 from tqnet.training.data import twice
 from tqnet.training.loop import TrainingLoop
@@ -66,7 +67,7 @@ def main(config: ConSERTConfig) -> Path:
         parts=model.parts,
         evaluate=session.validation(config, model),
     )
-    hashes = session.content_hashes(bank, model.config.reads_images)["fused"].to(loop.device)
+    hashes = content_hashes(bank, model.config.reads_images)["fused"].to(loop.device)
     for batch in loop:
         views = loop.trained(**twice(batch.inputs))["fused"].chunk(2)
         first, second = (gather_with_own_gradient(accelerator, view) for view in views)

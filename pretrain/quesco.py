@@ -22,6 +22,7 @@ from tqnet.modeling.heads import ContrastiveEncoder, KeyQueue, MomentumEncoder
 from tqnet.modeling.visual import split_batchnorm
 from tqnet.training import session
 from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
+from tqnet.training.content import content_hashes
 from tqnet.training.contrast import KeyRanks, Keys, ShuffledKeys, fill_queues, queue_size
 from tqnet.training.loop import TrainingLoop
 
@@ -82,7 +83,7 @@ def main(config: QuesCoConfig) -> Path:
         parts=model.parts,
         evaluate=session.validation(config, model),
     )
-    hashes = session.content_hashes(bank, model.config.reads_images)
+    hashes = content_hashes(bank, model.config.reads_images)
     keys_of = ShuffledKeys(accelerator, key_encoder, hashes, config.run.seed)
     if not loop.resumed:
         fill_queues(loop, keys_of, {"fused": queue})

@@ -32,6 +32,7 @@ from tqnet.questions import QuestionBank
 from tqnet.questions.bank import Texts
 from tqnet.training import session
 from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
+from tqnet.training.content import sort_lengths
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.processes import weight_of_mean
 from tqnet.training.sampler import ShuffledBatches
@@ -118,7 +119,7 @@ def main(config: RewriterConfig) -> Path:
         config,
         model=rewriter,
         trained=Restoration(rewriter),
-        plan=ShuffledBatches(session.sort_lengths(bank, views.processor), config.run.batch_size, config.run.seed),
+        plan=ShuffledBatches(sort_lengths(bank, views.processor), config.run.batch_size, config.run.seed),
         views=views,
         evaluate=validation(config, rewriter),
     )

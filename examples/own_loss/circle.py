@@ -19,6 +19,7 @@ from tqnet.libraries import to_device
 from tqnet.modeling.heads import ContrastiveEncoder
 from tqnet.training import session
 from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
+from tqnet.training.content import sort_lengths
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.processes import gather_with_own_gradient
 from tqnet.training.sampler import GroupBatches
@@ -65,7 +66,7 @@ def main(config: CircleConfig) -> Path:
     bank = session.training_questions(config.data, pretraining=False)
     similarity = session.similar_questions(bank, config.data)
     model = session.build(config, bank)
-    lengths = session.sort_lengths(bank, model.processor, model.cells_per_image)
+    lengths = sort_lengths(bank, model.processor, model.cells_per_image)
 
     loop = TrainingLoop(
         accelerator,

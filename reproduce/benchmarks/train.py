@@ -30,10 +30,10 @@ from tqnet.modeling.settings import ModelConfig
 from tqnet.questions import QuestionBank, Similarity
 from tqnet.questions.bank import Texts
 from tqnet.training.config import OptimConfig
+from tqnet.training.content import sort_lengths
 from tqnet.training.data import QuestionViews
 from tqnet.training.optim import build_optimizer
 from tqnet.training.sampler import GroupBatches
-from tqnet.training.session import sort_lengths
 
 #: Steps of each contestant before the clock starts.
 WARM_UP = 2

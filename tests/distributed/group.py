@@ -48,6 +48,7 @@ from tqnet.modeling.visual import VisualStream
 from tqnet.questions import Question, QuestionBank, Similarity
 from tqnet.solver.data import WordProblems, learn_alphabet, solvable
 from tqnet.solver.model import MOST_TOKENS, WordProblemSolver
+from tqnet.training.content import content_hashes
 from tqnet.training.contrast import ShuffledKeys, same
 from tqnet.training.data import IGNORED, Batch, MaskTokens, QuestionViews
 from tqnet.training.labels import ClassLabels, ConceptLabels, class_head, type_labels
@@ -55,7 +56,6 @@ from tqnet.training.loop import TrainingLoop
 from tqnet.training.multitask import MultiTaskModel, Solutions, TaskLosses, TaskViews
 from tqnet.training.processes import HostFlags, Interrupted, gather_with_own_gradient, weight_of_mean
 from tqnet.training.sampler import LocalBatches
-from tqnet.training.session import content_hashes
 
 
 @dataclass

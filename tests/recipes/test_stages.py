@@ -28,7 +28,8 @@ from tqnet.modeling.model import TQNetModel
 from tqnet.modeling.pairs import PairClassifier
 from tqnet.questions import Question, QuestionBank
 from tqnet.questions.pairs import RELATIONS
-from tqnet.training.session import ValidationPrecision, content_hashes
+from tqnet.training.content import content_hashes
+from tqnet.training.session import ValidationPrecision
 
 FAST = ["optim.lr=2e-3", "optim.text_lr=2e-3", "optim.warmup=0", "run.log_every=5", "run.epochs=20"]
 CONTRAST = {"top1", "positive", "negative", "spread"}

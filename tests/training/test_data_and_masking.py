@@ -23,9 +23,9 @@ from tqnet.modeling.model import TQNetModel
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import QuestionBank
 from tqnet.text.vocabulary import continuing_pieces
+from tqnet.training.content import content_hashes, sort_lengths
 from tqnet.training.data import IGNORED, Batch, Item, MaskTokens, QuestionViews, split_questions
 from tqnet.training.sampler import LocalBatches, ShuffledBatches, key_permutation
-from tqnet.training.session import content_hashes, sort_lengths
 
 Load = Callable[..., list[Batch]]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,9 +15,10 @@ import torch
 from tqnet.config import ConfigError
 from tqnet.modeling.model import TQNetModel
 from tqnet.questions import Question, QuestionBank
-from tqnet.training import session
+from tqnet.training import content, session
 from tqnet.training.config import DataConfig, RecipeConfig, RunConfig
-from tqnet.training.session import content_hashes, similar_questions, sort_lengths, training_questions, validation
+from tqnet.training.content import content_hashes, sort_lengths
+from tqnet.training.session import similar_questions, training_questions, validation
 
 WORDS = ["algebra", "area", "chord", "circle", "cone", "cube", "degree", "edge", "factor", "graph", "height", "integer"]
 
@@ -111,10 +113,10 @@ def test_lengths_and_hashes_are_computed_once(
     processor = copy.copy(tiny_model.processor)
     processor.max_length, processor.max_images = 24, 1
     fresh = sort_lengths(sample_bank, processor, 4), content_hashes(sample_bank)
-    monkeypatch.setattr(session, "LARGE", 100)
-    monkeypatch.setattr(session, "BATCH", 100)
+    monkeypatch.setattr(content, "LARGE", 100)
+    monkeypatch.setattr(content, "_BATCH", 100)
     kept = sort_lengths(sample_bank, processor, 4), content_hashes(sample_bank)
-    monkeypatch.setattr(session, "_contents_and_images", None)  # the bank is not read
+    monkeypatch.setattr(content, "_contents_and_images", None)  # the bank is not read
     caplog.clear()
     again = sort_lengths(sample_bank, processor, 4), content_hashes(sample_bank)
     for lengths, hashes in (kept, again):
@@ -125,3 +127,17 @@ def test_lengths_and_hashes_are_computed_once(
     processor.prompt = "query: "
     with pytest.raises(TypeError):
         sort_lengths(sample_bank, processor, 4)
+
+
+def test_a_figure_that_is_replaced_is_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of the same size, in a large bank, whose hashes are cached."""
+    monkeypatch.setattr(content, "LARGE", 1)
+    figure = tmp_path / "figure.png"
+    bank = QuestionBank.from_questions([Question(id="a", stem="x", images=(str(figure),))])
+    figure.write_bytes(b"one")
+    before = content_hashes(bank)
+    time.sleep(0.02)  # clocks of file systems are coarse
+    figure.write_bytes(b"two")
+    after = content_hashes(bank)
+    assert torch.equal(before["text"], after["text"])
+    assert not torch.equal(before["visual"], after["visual"])

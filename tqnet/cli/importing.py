@@ -62,7 +62,7 @@ def _fixed(text: str) -> tuple[str, Any]:
     if name in ("id", "stem", "options", "images", "extras"):
         raise argparse.ArgumentTypeError(f"{text}: {name} differs from question to question")
     if name == "knowledge":
-        from tqnet.importers.tables import paths
+        from tqnet.importers.cells import paths
 
         return name, paths(value.split(";"))
     if name == "difficulty":

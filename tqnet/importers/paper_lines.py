@@ -48,11 +48,11 @@ _ANSWER = re.compile(
     r"(?-i:(?=[(（\[]?[A-H](?:[\s,，、&]*[A-H])*[)）\]]?[.。]?\s*$)(?<![A-Za-z]))",
     re.IGNORECASE,
 )
-#: Headings that have no heading's style.
 _NUMBERED_PART = (
     r"(?:Part|PART|Section|SECTION|Teil|TEIL|Abschnitt|Partie|PARTIE|Parte|PARTE|Sección|Seção|Часть|ЧАСТЬ|Раздел)"
     r"\s+(?:[IVX]{1,4}|[A-H]|\d{1,2})"
 )
+#: Headings that have no heading's style.
 _HEADING = re.compile(
     rf"(?:{_NUMBERED_PART}\s*(?:$|\.(?!\d)|[:：(（—–-])"
     r"|第\s*[一二三四五六七八九十\dIVXⅠ-Ⅹ]{1,3}\s*(?:部分|卷|大[题題])"

@@ -25,7 +25,7 @@ from tqnet.modeling.text_encoders import is_causal
 from tqnet.questions import Question, QuestionBank
 from tqnet.questions.table import hash64
 from tqnet.text.sentences import halved, halves
-from tqnet.training import session
+from tqnet.training.content import content_hashes, figure_hashes
 from tqnet.training.contrast import same
 from tqnet.training.data import IGNORED, Batch, Item, MaskTokens
 from tqnet.training.labels import ClassLabels, readable_labels
@@ -255,9 +255,9 @@ class TaskLosses:
         self.accelerator, self.labels, self.temperature = accelerator, labels, temperature
         device = accelerator.device
         if not {"solution", "figures"}.isdisjoint(tasks):  # contrasts exclude equal contents
-            hashes = session.content_hashes(bank, max_images > 0)
+            hashes = content_hashes(bank, max_images > 0)
             self.contents, self.texts = hashes["fused"].to(device), hashes["text"].to(device)
-            self.figures = session.figure_hashes(bank, max_images).to(device)
+            self.figures = figure_hashes(bank, max_images).to(device)
         if solutions is not None:
             self.has_solution, self.solutions = solutions.present.to(device), solutions.hashes.to(device)
         losses: dict[str, Callable[[dict[str, Tensor], Batch], Term]] = {
