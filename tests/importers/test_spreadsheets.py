@@ -124,6 +124,17 @@ def test_merged_cells(
     assert any("merged cells of a large workbook" in line for line in faults(load(path, out="other")[1]))
 
 
+def test_a_merged_stem_is_one_question(tmp_path: Path, load: Callable[..., Loaded]) -> None:
+    rows = [["Which is even?", 3, "B"], [None, 4, None], [None, 5, None], ["1+1?", "A. 1 B. 2", "B"]]
+    path = workbook(tmp_path / "book.xlsx", ["Question", "Options", "Answer"], *rows)
+    book = load_workbook(path)
+    for cells in ("A2:A4", "C2:C4"):
+        book["Sheet"].merge_cells(cells)
+    book.save(path)
+    questions = [(question.options, question.answer) for question in load(path)[0].values()][1:]
+    assert questions == [(("3", "4", "5"), "B"), (("1", "2"), "B")]
+
+
 def test_columns_without_a_name_are_reported(tmp_path: Path, load: Callable[..., Loaded], faults: Callable) -> None:
     path = workbook(tmp_path / "book.xlsx", ["Question", "Options", None], ["1+1?", "1", "2"])
     assert "book.xlsx:2: record: a cell of a column without a name is not read, also in other rows" in faults(

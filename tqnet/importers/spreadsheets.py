@@ -9,7 +9,7 @@ import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -55,6 +55,14 @@ _MERGED = re.compile(rb"mergeCell\s[^>]{0,99}?ref\s*=\s*[\"']([^\"']{0,99})")
 _MOST_MERGED = 10**6
 #: Cells of a row with its place.
 Cells = tuple[Place, Sequence[Any]]
+
+
+class _Repeated(NamedTuple):
+    """The value of a merged cell in a row below its first."""
+
+    value: Any
+
+
 #: A header stands among the first rows: below a title, say.
 _HEADER_ROWS = 20
 
@@ -65,13 +73,13 @@ def _table(job: Job, name: str, rows: Iterator[Cells], shown: str) -> Iterator[D
     Row 0 stands for none: columns are called by their numbers, from 1.
     """
     first = [(place, cells) for place, cells in islice(rows, _HEADER_ROWS) if any(cell is not None for cell in cells)]
-    raw = [["" if cell is None else str(cell).strip() for cell in cells] for _, cells in first]
+    raw = [["" if cell is None else str(_value(cell)).strip() for cell in cells] for _, cells in first]
     headers = list(map(unrepeated, raw))
     wanted = {column for columns in job.settings.columns.values() for column in columns}
     at = next((at for at, header in enumerate(headers) if _is_header(header, wanted)), 0)
     if job.settings.header_row == 0:
         header = [str(number) for number in range(1, max(map(len, raw), default=0) + 1)]
-        yield from drafts(job, _named(job, chain(first, rows), header), name, header)
+        yield from drafts(job, _named(job, _whole(job, chain(first, rows), header), header), name, header)
         return
     if number := job.settings.header_row:
         at = next((at for at, (place, _) in enumerate(first) if place.line == number), -1)
@@ -88,7 +96,7 @@ def _table(job: Job, name: str, rows: Iterator[Cells], shown: str) -> Iterator[D
     if not wanted and job.settings.header_row is None:
         _check_direction(job, raw, header)
     _report_repeated(job, first[at][0], names, header)
-    below = chain(first[at + 1 :], rows)
+    below = _whole(job, chain(first[at + 1 :], rows), header)
     try:
         yield from drafts(job, _named(job, below, header), name, header)
     except ColumnError as error:
@@ -122,6 +130,28 @@ def _report_repeated(job: Job, place: Place, raw: Sequence[str], header: Sequenc
 def _is_header(header: Sequence[str], wanted: set[str]) -> bool:
     named = wanted <= set(header) or wanted <= {",".join(header)}
     return named if wanted else "stem" in columns_by_name(header) and len(list(filter(None, header))) > 0
+
+
+def _whole(job: Job, rows: Iterable[Cells], header: Sequence[str]) -> Iterator[Cells]:
+    """Give a merged value to each of its rows; but rows with one merged stem are one, with their cells as lines."""
+    stem = job.settings.columns.get("stem") or columns_by_name(header).get("stem", ())
+    places = [at for at, name in enumerate(header) if name in stem]
+    whole: tuple[Place, list[Any]] | None = None
+    for place, cells in rows:
+        if whole and any(isinstance(cells[at], _Repeated) for at in places if at < len(cells)):
+            for at, cell in enumerate(cells):
+                if cell is not None and not isinstance(cell, _Repeated):
+                    whole[1][at] = cell if whole[1][at] is None else f"{whole[1][at]}\n{cell}"
+            continue
+        if whole:
+            yield whole
+        whole = place, list(map(_value, cells))
+    if whole:
+        yield whole
+
+
+def _value(cell: Any) -> Any:
+    return cell.value if isinstance(cell, _Repeated) else cell
 
 
 def _named(job: Job, rows: Iterable[Cells], header: Sequence[str]) -> Iterator[Row]:
@@ -278,15 +308,15 @@ def _read_book(job: Job, name: str) -> Iterator[Draft]:
 
 
 def _sheet_rows(job: Job, name: str, sheet: Any) -> Iterator[Cells]:
-    """Yield the rows; cells that are merged downwards give their value to each."""
+    """Yield the rows, with the values of cells that are merged downwards in each."""
     first = {
-        (row, area.min_col): sheet.cell(area.min_row, area.min_col)
+        (row, area.min_col): _Repeated(_with_scripts(as_shown(sheet.cell(area.min_row, area.min_col))))
         for area in getattr(sheet, "merged_cells", ())  # openpyxl has none of a large workbook
         for row in range(area.min_row + 1, area.max_row + 1)
     }
     for number, cells in enumerate(sheet.iter_rows(), 1):
-        whole = (first.get((number, column), cell) for column, cell in enumerate(cells, 1))
-        yield job.place(name, number), [_with_scripts(as_shown(cell)) for cell in whole]
+        values = [first.get((number, column)) or _with_scripts(as_shown(cell)) for column, cell in enumerate(cells, 1)]
+        yield job.place(name, number), values
 
 
 def _with_scripts(cell: Any) -> Any:
