@@ -372,6 +372,15 @@ def test_lists_within_objects(write: Write, load: Callable[..., Loaded], documen
         assert [(id, q.group, q.answer) for id, q in questions.items()] == [("r-1", "r", "A"), ("r-2", "r", "B")]
 
 
+def test_what_stands_beside_a_chat(write: Write, load: Callable[..., Loaded]) -> None:
+    first = [("user", [{"type": "text", "text": "1?"}]), ("assistant", None), ("assistant", "1")]
+    said = [*first, ("user", "2?"), ("assistant", "2")]
+    turns = [{"role": role, "content": content} for role, content in said]
+    questions, _ = load(write({"id": "c", "topic": "sums", "split": "test", "messages": turns}, name="x.json"))
+    facts = [(id, q.stem, q.answer, q.knowledge, q.split, q.group) for id, q in questions.items()]
+    assert facts == [(f"c-{n}", f"{n}?", str(n), (("sums",),), "test", "c") for n in (1, 2)]
+
+
 def test_backslashes_that_json_took_for_escapes(tmp_path: Path, load: Callable[..., Loaded], faults: Callable) -> None:
     path = tmp_path / "bank.jsonl"
     path.write_text(

@@ -342,6 +342,9 @@ def test_options_in_the_line_of_the_stem(read: Read, text: str, stem: str, optio
     ],
 )  # fmt: skip
 def test_options_without_letters(read: Read, lines: str, options: list[str], answer: str | None, doubts: int) -> None:
+    for question in ("How many are right?", "下列说法正确的有几个？"):  # their answer is a number
+        numbered = read(f"1. {question}\n{lines}\n2. b").drafts[0].record
+        assert numbered["answer"] == answer or numbered["options"] == []
     paper = read(f"1. Which?\n{lines}\n2. b")
     assert (paper.drafts[0].record["options"], paper.drafts[0].record["answer"]) == (options, answer)
     assert [fault.partition(",")[0] for fault in paper.faults] == ["2: paragraph: may begin options"] * doubts

@@ -124,15 +124,21 @@ def test_merged_cells(
     assert any("merged cells of a large workbook" in line for line in faults(load(path, out="other")[1]))
 
 
-def test_a_merged_stem_is_one_question(tmp_path: Path, load: Callable[..., Loaded]) -> None:
-    rows = [["Which is even?", 3, "B"], [None, 4, None], [None, 5, None], ["1+1?", "A. 1 B. 2", "B"]]
-    path = workbook(tmp_path / "book.xlsx", ["Question", "Options", "Answer"], *rows)
+def test_a_merged_stem_is_one_question(tmp_path: Path, load: Callable[..., Loaded], faults: Callable) -> None:
+    """And a merged header is none."""
+    rows = [["Even?", 3, "B", "mc"], [None, 4, None, "mc"], [None, 5, None, "one"], ["1+1?", "A. 1 B. 2", "B"]]
+    rows.insert(0, [None] * 4)
+    path = workbook(tmp_path / "book.xlsx", ["Question", "Options", "Answer", "Type"], *rows)
     book = load_workbook(path)
-    for cells in ("A2:A4", "C2:C4"):
+    for cells in ("A1:A2", "B1:B2", "C1:C2", "A3:A5", "C3:C5"):
         book["Sheet"].merge_cells(cells)
     book.save(path)
-    questions = [(question.options, question.answer) for question in load(path)[0].values()][1:]
-    assert questions == [(("3", "4", "5"), "B"), (("1", "2"), "B")]
+    questions, imported = load(path)
+    assert [(question.options, question.answer, question.type) for question in questions.values()][1:] == [
+        (("3", "4", "5"), "B", "mc\none"),
+        (("1", "2"), "B", None),
+    ]
+    assert "book.xlsx:5: Type: also in a row of the same question: 'one'" in faults(imported)
 
 
 def test_columns_without_a_name_are_reported(tmp_path: Path, load: Callable[..., Loaded], faults: Callable) -> None:

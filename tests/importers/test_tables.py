@@ -146,6 +146,15 @@ def test_questions_that_run_down(write_csv: Callable[..., Path], load: Callable[
         load(write_csv(*([name, "1"] for name in names.split() * 2)))
 
 
+@pytest.mark.parametrize("above", [[], [["Topic", "Algebra"], ["Level", "2"]]])
+def test_names_of_fields_in_ordinary_cells(
+    write_csv: Callable[..., Path], load: Callable[..., Loaded], above: list[list[str]]
+) -> None:
+    rows = [["Frage", "question"], ["Antwort", "answer"], ["Thema", "topic"]]
+    questions, _ = load(write_csv(*above, ["Question", "Answer"], *rows))
+    assert [[question.stem, question.answer] for question in questions.values()] == rows
+
+
 def test_repeated_columns_are_kept(
     write_csv: Callable[..., Path], load: Callable[..., Loaded], faults: Callable, tmp_path: Path
 ) -> None:

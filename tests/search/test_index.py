@@ -169,14 +169,14 @@ def test_what_was_not_exported_is_not_restored(tmp_path: Path) -> None:
 def test_folders_that_are_no_index(tmp_path: Path) -> None:
     with pytest.raises(IndexFolderError, match=r"no index here \(index.json is missing\)"):
         Index(tmp_path)
-    for text in ("{}", '{"format": 5, "versions": ["../x"]}'):
+    for text in ("{}", '{"format": 6, "versions": ["../x"]}'):
         (tmp_path / "index.json").write_text(text)
         with pytest.raises(IndexFolderError, match=r"index.json: not written by tqnet index"):
             Index(tmp_path)
     (tmp_path / "index.json").write_text('{"format": 1, "engine": "lance"}')
     with pytest.raises(IndexFolderError, match=r"format 1 is not supported; build the index again in another folder"):
         Index(tmp_path)
-    (tmp_path / "index.json").write_text('{"format": 5, "versions": ["3"]}')
+    (tmp_path / "index.json").write_text('{"format": 6, "versions": ["3"]}')
     with pytest.raises(IndexFolderError, match=r"3: no index here \(manifest.json is missing\)"):
         Index(tmp_path)
     (tmp_path / "3").mkdir()

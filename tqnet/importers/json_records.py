@@ -117,19 +117,38 @@ def _parallel(value: dict[str, Any]) -> list[Any]:
         {names[name]: item[place] if name in lists else item for name, item in value.items()}
         for place in range(len(texts))
     ]
-    made = value.get("id")
-    return [row | ({"id": f"{made}-{place}", "group": made} if made else {}) for place, row in enumerate(rows, 1)]
+    return _grouped(rows, value.get("id"))
+
+
+def _grouped(rows: list[dict[str, Any]], id: Any) -> list[Any]:
+    """Number the questions of one object that has an id."""
+    return [row | ({"id": f"{id}-{place}", "group": id} if id else {}) for place, row in enumerate(rows, 1)]
 
 
 def _replies(value: dict[str, Any]) -> list[Any]:
     """Return a record for each reply of a chat: ``{"messages": [{"role": "user", "content": ..}, ..]}``."""
-    lists = (item for item in value.values() if isinstance(item, list) and item)
-    chat = next((item for item in lists if all(isinstance(said, dict) and "role" in said for said in item)), [])
-    return [
-        {"question": asked.get("content"), "answer": reply.get("content")}
-        for asked, reply in pairwise(chat)
-        if (asked["role"], reply["role"]) == ("user", "assistant")
+    chats = (name for name, item in value.items() if isinstance(item, list) and item and all(map(_is_said, item)))
+    if (chat := next(chats, None)) is None:
+        return []
+    others = {name: item for name, item in value.items() if name != chat}
+    said = [(turn["role"], text) for turn in value[chat] if (text := _said(turn.get("content")))]
+    rows = [
+        others | {"question": asked, "answer": reply}
+        for (role, asked), (other, reply) in pairwise(said)
+        if (role, other) == ("user", "assistant")
     ]
+    return _grouped(rows, value.get("id")) if len(rows) > 1 else rows
+
+
+def _is_said(turn: Any) -> bool:
+    return isinstance(turn, dict) and "role" in turn
+
+
+def _said(content: Any) -> str:
+    """Return the text of a turn, which may be in parts: ``[{"type": "text", "text": ..}]``."""
+    parts = content if isinstance(content, list) else [content]
+    texts = (part.get("text") if isinstance(part, dict) else part for part in parts)
+    return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def _flat(record: dict[str, Any]) -> dict[str, Any]:

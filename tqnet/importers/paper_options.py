@@ -18,6 +18,11 @@ _MARK = re.compile(
 )
 _UNCHECKED = ("☐", "[ ]")
 _ASKS = ("?", "？")
+#: Questions whose answer is a number or an order, not an option.
+_COUNTS = re.compile(
+    "how many|wh(?:ich|at) order|order of|wie viele|combien|cuánt|quant[oa]s|сколько|几|幾|多少|顺序|順序",
+    re.IGNORECASE,
+)
 #: Paragraphs by their place, with their marks.
 _Run = dict[int, re.Match[str]]
 
@@ -26,7 +31,8 @@ def with_letters(paragraphs: Sequence[Paragraph]) -> tuple[list[Paragraph], list
     """Give letters to options without, ``*B. 5`` to a checked one; also return the lines that only may begin options.
 
     Check boxes are those of options if some are checked and some are not. Numbered lines may be parts of the question
-    as well: they are options if they are below a line that asks and the line after them answers by their numbers.
+    as well: they are options if they are below a numbered line that asks, not for a count or an order, and the line
+    after them answers by their numbers.
     """
     out, doubtful = list(paragraphs), []
     for run, end in _runs(paragraphs):
@@ -35,7 +41,8 @@ def with_letters(paragraphs: Sequence[Paragraph]) -> tuple[list[Paragraph], list
         if not (len(set(checked)) == 2 if marks[0]["box"] else _may_be_options(paragraphs, first, end, marks)):
             continue
         if not marks[0]["box"]:
-            places = _answered(paragraphs[end : end + 1], marks)
+            counts = _COUNTS.search(paragraphs[first - 1].text) is not None
+            places = [] if counts else _answered(paragraphs[end : end + 1], marks)
             if not places:
                 doubtful.append(paragraphs[first])
                 continue
@@ -71,7 +78,8 @@ def _labels(place: int) -> tuple[str | None, ...]:
 
 def _may_be_options(paragraphs: Sequence[Paragraph], first: int, end: int, marks: Sequence[re.Match[str]]) -> bool:
     """Return True if numbered lines without others between them are below a question, and are none themselves."""
-    is_below = first > 0 and paragraphs[first - 1].text.rstrip().endswith(_ASKS)
+    above = paragraphs[first - 1] if first else None
+    is_below = above is not None and above.text.rstrip().endswith(_ASKS) and mark_of(above) is not None
     asks = any(mark["text"].endswith(_ASKS) for mark in marks)
     return is_below and not asks and end - first == len(marks) > 1
 

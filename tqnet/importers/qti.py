@@ -150,7 +150,8 @@ def _is_twice(job: Job, name: str) -> bool:
 
 def _resolved(job: Job, element: Element, reference: str, document: str) -> str | None:
     try:
-        return job.source.resolve(posixpath.join(element.base or "", reference), document)
+        base = element.base or ""
+        return job.source.resolve(posixpath.join("" if "://" in base else base, reference), document)
     except SourceError as error:
         job.leave_unread(job.place(document, element.sourceline or 0), str(error))
         return None

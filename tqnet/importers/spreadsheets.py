@@ -94,7 +94,7 @@ def _table(job: Job, name: str, rows: Iterator[Cells], shown: str) -> Iterator[D
         names, at = _whole_header(raw, at)
     header = unrepeated(names)
     if not wanted and job.settings.header_row is None:
-        _check_direction(job, raw, header)
+        _check_direction(job, raw[at:], header)
     _report_repeated(job, first[at][0], names, header)
     below = _whole(job, chain(first[at + 1 :], rows), header)
     try:
@@ -115,11 +115,12 @@ def _whole_header(rows: Sequence[Sequence[str]], at: int) -> tuple[Sequence[str]
 
 
 def _check_direction(job: Job, rows: Sequence[Sequence[str]], header: Sequence[str]) -> None:
-    """Refuse a table whose questions run down, with the names of their fields in the first column."""
+    """Refuse a table whose questions run down, with the names of their fields in the first column alone."""
     down = columns_by_name(unrepeated([row[0] for row in rows if row]))
-    if "stem" in down and len(down) > max(2, len(columns_by_name(header))):
+    if len(columns_by_name(header)) < 2 < len(down) and "stem" in down:
         fields = quoted(list(chain.from_iterable(down.values())))
-        raise ColumnError(f"{job.source.path}: fields stand below one another ({fields}); write a question per row")
+        message = f"fields stand below one another ({fields}); write a question per row, or name the header's row"
+        raise ColumnError(f"{job.source.path}: {message} with --header-row")
 
 
 def _report_repeated(job: Job, place: Place, raw: Sequence[str], header: Sequence[str]) -> None:
@@ -133,21 +134,36 @@ def _is_header(header: Sequence[str], wanted: set[str]) -> bool:
 
 
 def _whole(job: Job, rows: Iterable[Cells], header: Sequence[str]) -> Iterator[Cells]:
-    """Give a merged value to each of its rows; but rows with one merged stem are one, with their cells as lines."""
-    stem = job.settings.columns.get("stem") or columns_by_name(header).get("stem", ())
-    places = [at for at, name in enumerate(header) if name in stem]
+    """Give a merged value to each of its rows; but rows with one merged stem are one, with their options as lines.
+
+    Rows merged with the header are no questions.
+    """
+    fields = {**columns_by_name(header), **job.settings.columns}
+    stems, options = (
+        {at for at, column in enumerate(header) if column in fields.get(name, ())} for name in ("stem", "options")
+    )
     whole: tuple[Place, list[Any]] | None = None
     for place, cells in rows:
-        if whole and any(isinstance(cells[at], _Repeated) for at in places if at < len(cells)):
-            for at, cell in enumerate(cells):
+        if any(isinstance(cells[at], _Repeated) for at in stems if at < len(cells)):
+            values = whole[1] if whole else []
+            for at, (before, cell) in enumerate(zip(values, cells, strict=False)):
                 if cell is not None and not isinstance(cell, _Repeated):
-                    whole[1][at] = cell if whole[1][at] is None else f"{whole[1][at]}\n{cell}"
+                    values[at] = _joined(job, place, header[at], before, cell, at in options)
             continue
         if whole:
             yield whole
         whole = place, list(map(_value, cells))
     if whole:
         yield whole
+
+
+def _joined(job: Job, place: Place, column: str, before: Any, cell: Any, is_option: bool) -> Any:
+    """Return the value of a column for a question of several rows: options one below another, others once."""
+    if before is None or (cell == before and not is_option):
+        return cell
+    if not is_option:
+        job.fault(place, column or "record", f"also in a row of the same question: {str(cell)!r:.80}")
+    return f"{before}\n{cell}"
 
 
 def _value(cell: Any) -> Any:
@@ -310,8 +326,9 @@ def _read_book(job: Job, name: str) -> Iterator[Draft]:
 def _sheet_rows(job: Job, name: str, sheet: Any) -> Iterator[Cells]:
     """Yield the rows, with the values of cells that are merged downwards in each."""
     first = {
-        (row, area.min_col): _Repeated(_with_scripts(as_shown(sheet.cell(area.min_row, area.min_col))))
+        (row, area.min_col): _Repeated(value)
         for area in getattr(sheet, "merged_cells", ())  # openpyxl has none of a large workbook
+        if (value := _with_scripts(as_shown(sheet.cell(area.min_row, area.min_col)))) is not None
         for row in range(area.min_row + 1, area.max_row + 1)
     }
     for number, cells in enumerate(sheet.iter_rows(), 1):

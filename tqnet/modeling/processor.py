@@ -19,7 +19,7 @@ from tqnet.modeling.visual import TQNetImageProcessor
 from tqnet.questions import Question, read_question
 from tqnet.questions.images import open_figure
 from tqnet.text.numbers import with_number_tokens
-from tqnet.text.vocabulary import Legible, add_tokens, learn_tokens, spell
+from tqnet.text.vocabulary import SPELLING, Legible, add_tokens, learn_tokens, spell
 
 log = logging.getLogger(__name__)
 
@@ -130,7 +130,8 @@ class TQNetProcessor(ProcessorMixin):
     @property
     def digest(self) -> str:
         """32 hex digits of everything that token ids depend on."""
-        state = repr((self.spell_formulas, self.mark_numbers, self.prompt, self.tokenizer.backend_tokenizer.to_str()))
+        spelling = SPELLING if self.spell_formulas else 0
+        state = repr((spelling, self.mark_numbers, self.prompt, self.tokenizer.backend_tokenizer.to_str()))
         return hashlib.blake2b(state.encode(), digest_size=16).hexdigest()
 
     def legible(self, texts: Sequence[str]) -> list[str]:

@@ -157,6 +157,7 @@ def same_figures(first: Sequence[str], second: Sequence[str]) -> bool:
     return len(first) == len(second) and all(same_drawing(a, b) for a, b in zip(first, second, strict=True))
 
 
+@lru_cache(maxsize=1024)  # a question's text and options are asked for several times in a row
 def one_form(text: str) -> str:
     """Return ``text`` without differences of spelling and typing; formulas need no LaTeX, digits stay."""
     lowered = _with_normal_formulas(_NUMBER_ALONE.sub(r"\1", with_formulas(text)), str.lower)

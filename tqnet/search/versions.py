@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 _LIST, MANIFEST = "index.json", "manifest.json"
 
 #: Increased when older indexes can no longer be read.
-_FORMAT = 5
+_FORMAT = 6
 
 #: Alternative to a version's name: the one that was current before.
 PREVIOUS = "previous"

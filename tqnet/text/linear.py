@@ -25,7 +25,7 @@ _SHORT_FUNCTIONS = ("sin", "cos", "tan", "log", "ln")
 _TOKEN = re.compile(
     rf"(?P<space>\s+)"
     r"|(?P<command>\\[A-Za-z]+|\\[{}%,;!: ])"
-    r"|(?P<scientific>\d+(?:\.\d+)?[eE][-+]?\d+(?![A-Za-z\d.]))"
+    r"|(?P<scientific>\d+(?:\.\d+)?[eE][-+]?\d{1,4}(?![A-Za-z\d]|\.\d))"
     r"|(?P<number>\d{1,3}(?:,\d{3})+(?!\d)|\d+(?:\.\d+)?|(?<!\d)\.\d+)"
     rf"|(?P<sup>[{_SUPERSCRIPTS}]+)|(?P<sub>[{_SUBSCRIPTS}]+)"
     rf"|(?P<word>(?:{'|'.join(_SHORT_FUNCTIONS)})(?=[xyzuvnABC](?![A-Za-z]))|[A-Za-z]+)"  # sinx
@@ -180,7 +180,9 @@ class Parser:
         if token.text == "*":
             self._take()
             self._skip_space()
-            return [] if self._next.kind in ("word", "sign", "open") else [_Item(r"\times ")]  # 5*x is 5x in print
+            return (
+                [] if self._next.kind in ("word", "sign", "open", "root", "bar") else [_Item(r"\times ")]
+            )  # 5*x is 5x in print
         if token.kind == "operator":
             return [_Item(_OPERATORS.get(self._take().text) or _sign(token.text))]
         if token.kind == "relation":

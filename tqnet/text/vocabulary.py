@@ -31,6 +31,9 @@ _LOOKS = r"""
 #: Commands that only change how a formula looks.
 TYPOGRAPHIC = frozenset(_LOOKS.split()) | {"\\ "}
 
+#: Version of `spell`: raise it when texts are spelt otherwise.
+SPELLING = 2
+
 #: Commands that mean the same as another one.
 SYNONYMS = {r"\dfrac": r"\frac", r"\tfrac": r"\frac", r"\cfrac": r"\frac", r"\le": r"\leq", r"\ge": r"\geq"}
 SYNONYMS |= {r"\lt": "<", r"\gt": ">", r"\ne": r"\neq", r"\to": r"\rightarrow", r"\dbinom": r"\binom"}

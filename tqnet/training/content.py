@@ -32,7 +32,7 @@ def sort_lengths(bank: QuestionBank, processor: TQNetProcessor, cells: int = 0) 
 
     ``cells`` is the number of visual tokens per figure, 0 to ignore figures. Logs how many texts and figures are cut.
     """
-    text, figures = _once("lengths", bank, (processor.digest,), _count, processor)
+    text, figures = _once("lengths", bank, lambda: (processor.digest,), _count, processor)
     processor.cut_texts = (text > processor.max_length).sum().item()
     processor.left_out_images = (figures - processor.max_images).clip(0).sum().item() if cells else 0
     processor.warn_of_cuts()
@@ -42,7 +42,11 @@ def sort_lengths(bank: QuestionBank, processor: TQNetProcessor, cells: int = 0) 
 
 
 def _once(
-    kind: str, bank: QuestionBank, key: tuple[object, ...], compute: Callable[..., np.ndarray], shared: object
+    kind: str,
+    bank: QuestionBank,
+    key: Callable[[], tuple[object, ...]],
+    compute: Callable[..., np.ndarray],
+    shared: object,
 ) -> np.ndarray:
     """Compute rows [k, n] of all questions on all cores; for a large bank, once for all processes and runs.
 
@@ -54,7 +58,7 @@ def _once(
     def computed() -> np.ndarray:
         return np.concatenate(list(over_cores(compute, _contents_and_images(bank), _BATCH, shared)), axis=1)
 
-    return computed() if len(bank) < LARGE else computed_once(kind, (bank.fingerprint, *key), computed)
+    return computed() if len(bank) < LARGE else computed_once(kind, (bank.fingerprint, *key()), computed)
 
 
 def _count(processor: TQNetProcessor, contents: list[_Content]) -> np.ndarray:
@@ -73,14 +77,20 @@ def content_hashes(bank: QuestionBank, reads_images: bool = True) -> dict[str, T
     drawings are negatives in ``visual`` and ``fused``, but never in ``text``. Without ``reads_images``, figures are
     ignored.
     """
-    hashes = _once("hashes", bank, (reads_images and _latest_change(bank),), _hash, reads_images)
+    hashes = _once("hashes", bank, lambda: (reads_images and _latest_change(bank),), _hash, reads_images)
     return dict(zip(("fused", "text", "visual"), map(torch.from_numpy, hashes), strict=True))
 
 
 def _latest_change(bank: QuestionBank) -> int:
     """Return when a figure was last replaced, in nanoseconds: the fingerprint of a bank knows only their sizes."""
-    figures = (Path(path) for images in bank.column("images") for path in images)
-    return max((path.stat().st_ctime_ns for path in figures if path.exists()), default=0)
+    return max((_changed(path) for images in bank.column("images") for path in images), default=0)
+
+
+def _changed(path: str) -> int:
+    try:
+        return Path(path).stat().st_ctime_ns
+    except OSError:  # missing
+        return 0
 
 
 def _hash(reads_images: bool, contents: list[_Content]) -> np.ndarray:
