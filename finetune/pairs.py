@@ -62,13 +62,15 @@ def labelled_pairs(data: DataConfig) -> dict[str, list[LabelledPair]]:
         split: [pair for pair in pairs if (pair.a.split or "train", pair.b.split or "train") == (split, split)]
         for split in ("train", "valid")
     }
-    stems = [question.stem for pair in by_split["train"] for question in (pair.a, pair.b)]
-    if held_out := set((rows_held_out(stems, data.held_out) // 2).tolist()):
-        log.info("%d labelled pairs are left out: an end, or a near-duplicate, is in data.held_out", len(held_out))
-        by_split["train"] = [pair for row, pair in enumerate(by_split["train"]) if row not in held_out]
+    stems = list(dict.fromkeys(question.stem for pair in by_split["train"] for question in (pair.a, pair.b)))
+    held_out = {stems[row] for row in rows_held_out(stems, data.held_out)}
+    kept = [pair for pair in by_split["train"] if held_out.isdisjoint((pair.a.stem, pair.b.stem))]
+    if held := len(by_split["train"]) - len(kept):
+        log.info("%d labelled pairs are left out: an end, or a near-duplicate, is in data.held_out", held)
+        by_split["train"] = kept
     if not by_split["train"]:
         raise ConfigError(f"data.pairs: no pair of {data.pairs} has both ends in split 'train' and none held out")
-    if left := len(pairs) - len(held_out) - sum(map(len, by_split.values())):
+    if left := len(pairs) - held - sum(map(len, by_split.values())):
         log.info("%d of %d labelled pairs are left out: their ends are in two splits, or in test", left, len(pairs))
     return by_split
 

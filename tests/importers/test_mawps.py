@@ -46,6 +46,15 @@ def test_numbers_are_put_back(rows: Callable[..., Path], load: Callable[..., Loa
     assert (question.answer, question.extras, question.split) == ("203", {"equation": "29 * 7"}, "train")
     assert questions["train-2"].extras == {"equation": "120.50 * 25%"}
     assert questions["train-2"].type == "Multiplication"
+    filled = {
+        "Ques": "how many ?",
+        "question": "he had 29.0 sacks",
+        "equation": "* 29.0 7",
+        "ans": 203,
+        "Body": "he had",
+    }
+    published = rows(ROW | filled | {"number position": [2, 5]})
+    assert load(published, out="published")[1].format == "mawps"
     for read in questions.values():
         assert float(read_problem(read.stem, read.extras["equation"], Alphabet()).answer) == float(read.answer or 0)
 

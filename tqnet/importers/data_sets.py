@@ -44,7 +44,7 @@ def _only(*keys: str) -> Callable[[dict[str, Any]], bool]:
 
 
 _EQUATION = _has("equation", others="original_text segmented_text ans")
-_MAWPS = _has("Question", "Equation", others="ID Numbers Body Answer Type")
+_MAWPS = _has("Question", "Equation", others="ID Numbers Body Ques Answer Type question equation ans")
 _FORMS: dict[str, Callable[[dict[str, Any]], bool]] = {
     "mathqa": _has("Problem", "options", "correct", "annotated_formula", others="Rationale linear_formula category"),
     "aqua": _only("question", "options", "correct", "rationale"),
