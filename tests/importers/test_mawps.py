@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.conftest import DATA
 from tests.importers.conftest import Loaded
 from tqnet.solver.problems import Alphabet, read_problem
 
@@ -96,3 +97,12 @@ def test_malformed_rows(
     if "bad" in questions:
         told = "Answer" in fault and fault["Answer"] != 36
         assert bool(questions["bad"].extras) == told
+
+
+@pytest.mark.skipif(not DATA, reason="TQNET_DATA is not set")
+@pytest.mark.parametrize("name", ["raw_train", "raw_svamp_a"])
+def test_published_files(name: str, load: Callable[..., Loaded]) -> None:
+    questions, imported = load(Path(DATA or "") / "mawps_asdiv" / f"{name}.jsonl")
+    assert imported.format == "mawps"
+    assert len(imported.faults) < len(questions) / 100
+    assert not any("number0" in question.stem for question in questions.values())
