@@ -206,4 +206,4 @@ def test_the_time_goes_by_the_length_of_the_texts(statement: str, question: str,
         return count
 
     calls(5)  # what is looked up once
-    assert calls(160) < 1.2 * 4 * calls(40)
+    assert calls(80) < 1.2 * 4 * calls(20)

@@ -88,6 +88,7 @@ def test_labels_that_follow_from_the_evidence_leave_it_its_doubts(tiny_model: TQ
     assert model.cross.head.scale == SUREST
 
 
+@pytest.mark.slow
 def test_resumed_with_the_same_pairs_and_folds(train: Callable[..., Any], tmp_path: Path) -> None:
     """One task; a bank whose valid questions are no part of it is not validated on."""
     settings = [*FEW, *FAST, "folds=2", "run.max_steps=2", "run.save_every=1", "analyses=false", "model.visual=null"]

@@ -153,24 +153,23 @@ def test_a_row_that_fails_leaves_the_others_alone(start: Callable[..., subproces
     assert "whole: pre-training has read the questions of valid and test" in output
 
 
-def test_rows_are_measured_by_the_pairs_that_they_are_trained_on(tmp_path: Path) -> None:
+def test_rows_are_measured_by_the_pairs_that_they_are_trained_on(small_bank: Path, tmp_path: Path) -> None:
     """Pairs that say what the groups say give the same scores, other pairs others."""
-    bank = QuestionBank.load(SAMPLE)
-    members: dict[str, list[str]] = {}
-    for name, group in zip(bank.ids, bank.column("group"), strict=True):
-        members.setdefault(group or name, []).append(name)
-    pairs = [{"a": a, "b": b, "similar": 1} for names in members.values() for a in names for b in names if a < b]
+    bank = QuestionBank.load(small_bank)
+    rows = list(zip(bank.ids, bank.column("group"), bank.column("split"), strict=True))
+    alike = [(a, b) for a, group, _ in rows for b, other, _ in rows if group and group == other and a < b]
+    unlike = [(a, b) for a, _, split in rows for b, *_ in rows[:5] if split == "test"]
 
-    def measured(count: int) -> float:
-        (tmp_path / "pairs.jsonl").write_text("\n".join(map(json.dumps, pairs[:count])))
-        data = {"pairs": str(tmp_path / "pairs.jsonl")} if count else {}
-        suite = Suite("T", SAMPLE, data=data, rows=[Row("words", source="tfidf")])
+    def measured(pairs: list[tuple[str, str]]) -> float:
+        (tmp_path / "pairs.jsonl").write_text("".join(f'{{"a": "{a}", "b": "{b}", "similar": 1}}\n' for a, b in pairs))
+        data = {"pairs": str(tmp_path / "pairs.jsonl")} if pairs else {}
+        suite = Suite("T", str(small_bank), data=data, rows=[Row("words", source="tfidf")])
         *_, (result,) = Bench(suite, suite.bank, tmp_path / "out", ROOT, ENCODING).run(1)
         spread = precision(result.scores)
         assert spread is not None
         return spread.mean
 
-    assert measured(len(pairs)) == measured(0) != measured(len(pairs) * 2 // 3)
+    assert measured(alike) == measured([]) != measured([*alike, *unlike])
 
 
 def test_wrong_settings_end_it_before_the_first_training(tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ def _build_and_die(folder: Path, manifest: Manifest, point: str) -> None:
 @pytest.mark.parametrize(
     ("point", "served", "encoded"),
     [
-        ("encode", 20, 36),
+        pytest.param("encode", 20, 36, marks=pytest.mark.slow),
         *(pytest.param(point, 20, 0, marks=pytest.mark.slow) for point in ("add", "publish")),
         ("list", 60, 0),
     ],

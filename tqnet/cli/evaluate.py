@@ -169,11 +169,12 @@ class Agreement(Command, _OneModelOptions, SplitOptions, name="evaluate agreemen
 
         bank = self.load(self.bank)
         judged = read_pairs(self.pairs, bank, on_error=self.on_error) if self.pairs else None
+        if self.plot:
+            Path(self.plot).parent.mkdir(parents=True, exist_ok=True)
         results = self.compare(bank=bank, agreement=True, judged=judged, split=self.one_split)
         if self.plot:
             path = Path(self.plot)
             agreements = {name: stage.agreement for name, stage in results.items() if stage.agreement}
-            path.parent.mkdir(parents=True, exist_ok=True)
             with atomic(path) as temporary:
                 temporary.write_bytes(similarity_by_rank(agreements, fmt="png" if path.suffix == ".png" else "svg"))
             print(f"picture: {path}", file=sys.stderr)
@@ -261,6 +262,7 @@ class Concepts(
         bank = self.load(self.bank)
         pairs = draw_concept_pairs(bank, self.one_split, level=self.level, pairs=self.pairs, seed=self.seed)
         encoding = self.encoding(shortest_length(stages.values()))
+        self.make_folder()
         vectors = {name: source_vectors(source, bank, encoding, self.cache) for name, source in stages.items()}
         results = {name: measure_concept_pairs(width, pairs) for name, width in vectors.items()}
         facts = {"bank": bank_fact(bank), "models": model_fact(stages)}

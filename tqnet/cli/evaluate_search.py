@@ -16,6 +16,7 @@ from tqnet.cli.search import load_ranker
 
 if TYPE_CHECKING:
     from tqnet.evaluation.table import Table
+    from tqnet.search.index import Index
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,11 +26,17 @@ class _IndexEvaluation(SplitOptions, SimilarityOptions, LeakageOptions):
     json: bool = switch("print JSON")
     command: str = ""
 
+    def opened(self) -> Index:
+        """Open the index and make the folder of the report, so that an unwritable one fails before all searches."""
+        index = open_index(self.index)
+        if self.out:
+            Path(self.out).mkdir(parents=True, exist_ok=True)
+        return index
+
     def report(self, key: str, numbers: dict[str, Any], table: Table, facts: Mapping[str, str]) -> None:
         from tqnet.evaluation.table import render_tables, write_results
 
         if self.out:
-            Path(self.out).mkdir(parents=True, exist_ok=True)
             markdown = render_tables([table], markdown=True)
             write_results(Path(self.out), {"command": self.command, **facts}, {key: numbers}, markdown)
         print(json.dumps(numbers, indent=2) if self.json else render_tables([table]).rstrip("\n"))
@@ -50,7 +57,7 @@ class Retrieval(Command, _IndexEvaluation, name="evaluate retrieval"):
     def run(self) -> None:
         from tqnet.search import evaluation as measure
 
-        index = open_index(self.index)
+        index = self.opened()
         bank = measure.index_bank(index.engine)
         ways = (*measure.WAYS, *measure.weighted(self.text_weights))
         if not self.similar_level:  # with levels, the name of the concept would give the answer away
@@ -97,7 +104,7 @@ class Ranking(Command, _IndexEvaluation, SeedOptions, EncodingOptions, name="eva
         folders = dict(self.rankers)
         if len(folders) < len(self.rankers):
             raise ValueError(f"two rankers have the same name: {', '.join(name for name, _ in self.rankers)}")
-        index = open_index(self.index)
+        index = self.opened()
         models = {name: load_ranker(folder, index, self.device) for name, folder in folders.items()}
         bank = measure.index_bank(index.engine)
         similarity, without, least = self.similarity(bank), self.rows_left_out(bank), max(measure.FIRST)
