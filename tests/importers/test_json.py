@@ -381,6 +381,18 @@ def test_what_stands_beside_a_chat(write: Write, load: Callable[..., Loaded]) ->
     assert facts == [(f"c-{n}", f"{n}?", str(n), (("sums",),), "test", "c") for n in (1, 2)]
 
 
+def test_turns_that_are_no_question_and_answer(write: Write, load: Callable[..., Loaded], faults: Callable) -> None:
+    area = [{"type": "image_url", "image_url": {"url": "a.png"}}, {"type": "text", "text": "Area?"}]
+    said = [("system", "Teach."), ("user", "See:"), ("user", area)]
+    said += [("assistant", None), ("tool", "6"), ("assistant", "6")]
+    turns = [{"role": role, "content": content} for role, content in said]
+    chats = [{"uid": 0, "messages": turns * 2}, {"uid": 1, "messages": turns}, {"messages": turns[:2]}]
+    questions, imported = load(write(chats, name="x.json"))
+    facts = [(id, question.stem, question.answer) for id, question in questions.items()]
+    assert facts == [(id, "See:\nArea?", "6") for id in ("0-1", "0-2", "1")]
+    assert len(faults(imported)) == 4  # the figure that is not there, and a chat without a reply
+
+
 def test_backslashes_that_json_took_for_escapes(tmp_path: Path, load: Callable[..., Loaded], faults: Callable) -> None:
     path = tmp_path / "bank.jsonl"
     path.write_text(

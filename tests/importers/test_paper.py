@@ -345,6 +345,9 @@ def test_options_without_letters(read: Read, lines: str, options: list[str], ans
     for question in ("How many are right?", "下列说法正确的有几个？"):  # their answer is a number
         numbered = read(f"1. {question}\n{lines}\n2. b").drafts[0].record
         assert numbered["answer"] == answer or numbered["options"] == []
+    for question in ("It rolls.\nHow many sides has it?", "几何体中，哪个是旋转体？"):
+        record = read(f"1. {question}\n{lines}\n2. b").drafts[0].record
+        assert (record["options"], record["answer"]) == (options, answer)
     paper = read(f"1. Which?\n{lines}\n2. b")
     assert (paper.drafts[0].record["options"], paper.drafts[0].record["answer"]) == (options, answer)
     assert [fault.partition(",")[0] for fault in paper.faults] == ["2: paragraph: may begin options"] * doubts

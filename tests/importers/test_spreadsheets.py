@@ -124,21 +124,64 @@ def test_merged_cells(
     assert any("merged cells of a large workbook" in line for line in faults(load(path, out="other")[1]))
 
 
-def test_a_merged_stem_is_one_question(tmp_path: Path, load: Callable[..., Loaded], faults: Callable) -> None:
-    """And a merged header is none."""
-    rows = [["Even?", 3, "B", "mc"], [None, 4, None, "mc"], [None, 5, None, "one"], ["1+1?", "A. 1 B. 2", "B"]]
-    rows.insert(0, [None] * 4)
-    path = workbook(tmp_path / "book.xlsx", ["Question", "Options", "Answer", "Type"], *rows)
-    book = load_workbook(path)
-    for cells in ("A1:A2", "B1:B2", "C1:C2", "A3:A5", "C3:C5"):
-        book["Sheet"].merge_cells(cells)
-    book.save(path)
+@pytest.fixture
+def merged(tmp_path: Path) -> Callable[..., Path]:
+    """Writes a workbook whose cells at ``areas`` are merged."""
+
+    def merged(header: list[str], *rows: list[Any], areas: str) -> Path:
+        path = workbook(tmp_path / "book.xlsx", header, *rows)
+        book = load_workbook(path)
+        for area in areas.split():
+            book["Sheet"].merge_cells(area)
+        book.save(path)
+        return path
+
+    return merged
+
+
+def test_options_below_a_merged_stem(
+    merged: Callable[..., Path], load: Callable[..., Loaded], faults: Callable
+) -> None:
+    """They are one question, which may have a mark for each; a merged header is none."""
+    rows = [["Even?", 3, "B", "mc"], [None, "4\ngood", None, "mc"], [None, 5, None, "one"], ["1+1?", "A. 1 B. 2", "B"]]
+    header = ["Question", "Options", "Answer", "Type"]
+    path = merged(header, [None] * 4, *rows, areas="A1:A2 B1:B2 C1:C2 A3:A5 C3:C5")
     questions, imported = load(path)
     assert [(question.options, question.answer, question.type) for question in questions.values()][1:] == [
-        (("3", "4", "5"), "B", "mc\none"),
+        (("3", "4\ngood", "5"), "B", "mc\none"),
         (("1", "2"), "B", None),
     ]
-    assert "book.xlsx:5: Type: also in a row of the same question: 'one'" in faults(imported)
+    assert "book.xlsx:3: Type: several in the rows of a question: 'mc, one'" in faults(imported)
+
+
+@pytest.mark.parametrize(
+    ("marks", "answer"),
+    [(["No", "Yes", "Yes"], "B, C"), ([None, "x", None], "B"), (["√", None, None], "A"), ([None, "C", None], "C")],
+)
+def test_marks_below_a_merged_stem(
+    merged: Callable[..., Path], load: Callable[..., Loaded], marks: list[Any], answer: str
+) -> None:
+    rows = [["Even?", 3, marks[0]], [None, 4, marks[1]], [None, 6, marks[2]]]
+    question = [*load(merged(["Question", "Option", "Correct"], *rows, areas="A2:A4"))[0].values()][1]
+    assert (question.options, question.answer) == (("3", "4", "6"), answer)
+
+
+@pytest.mark.parametrize(
+    ("header", "rows"),
+    [
+        (
+            ["Problem", "Part", "A", "B", "Answer"],
+            [["At 60 km/h", "how far?", 60, 120, "B"], [None, "when?", 1, 2, "A"]],
+        ),
+        (["Problem", "Options", "ID"], [["Which?", 1, "p1"], [None, 2, "p2"]]),
+        (["Problem", "Options"], [["Which?", "A. 1 B. 2"], [None, "A. 3 B. 4"]]),
+    ],
+)
+def test_questions_below_a_merged_stem(
+    merged: Callable[..., Path], load: Callable[..., Loaded], header: list[str], rows: list[list[Any]]
+) -> None:
+    questions = [*load(merged(header, *rows, areas="A2:A3"))[0].values()][1:]
+    assert [question.stem for question in questions] == [rows[0][0]] * 2
 
 
 def test_columns_without_a_name_are_reported(tmp_path: Path, load: Callable[..., Loaded], faults: Callable) -> None:

@@ -139,9 +139,11 @@ def test_no_such_columns(write_csv: Callable[..., Path], load: Callable[..., Loa
     assert [file.name for file in tmp_path.iterdir()] == ["table.csv"]
 
 
-@pytest.mark.parametrize("names", ["Question A B Answer", "NewQuestion ID QuestionText Option Option"])
+@pytest.mark.parametrize(
+    "names", ["Question A B Answer", "Topic Level Question Answer", "NewQuestion ID QuestionText Option Option"]
+)
 def test_questions_that_run_down(write_csv: Callable[..., Path], load: Callable[..., Loaded], names: str) -> None:
-    """The second is Brightspace's."""
+    """The last is Brightspace's."""
     with pytest.raises(ValueError, match=r"table\.csv: fields stand below one another \("):
         load(write_csv(*([name, "1"] for name in names.split() * 2)))
 

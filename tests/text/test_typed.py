@@ -34,7 +34,7 @@ def test_every_form_of_a_query_is_one_query() -> None:
         ("lim_(x->2) f'(x)", r"$\lim_{x\to 2}f'(x)$"),
         ("find f'(x), y'' + y = 0", "find $f'(x)$, $y''+y=0$"),
         ("1.5e3 + 2*x*(x - 1), 5*2, 3e-4.", r"$1.5\times10^{3}+2x(x-1)$, $5\times 2$, $3\times10^{-4}$."),
-        ("2*√3 = 5*|x|", r"$2\sqrt{3}=5|x|$"),
+        ("2*√3 = |2*|x|-3|", r"$2\sqrt{3}=|2\times|x|-3|$"),
         ("x∈ℝ, 1,5 + 2,5 = 4", r"$x\in\mathbb{R}$, $1,5+2,5=4$"),
         ("the set {1, 2, 3} (or (a, b))", r"the set $\{1,2,3\}$ (or $(a,b)$)"),
         ("a + b, a man, A. 3 B) 4", "$a+b$, a man, A. 3 B) 4"),

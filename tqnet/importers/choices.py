@@ -136,7 +136,7 @@ def _item(item: Any) -> _Item:
     booleans = [name for name, value in named.items() if isinstance(value, bool)]
     known = [name for name in named if name in _MARKS]
     marks = known or booleans  # "locked": true marks nothing beside "correct"
-    is_right = any(_is_yes(named[name]) for name in marks)
+    is_right = any(is_yes(named[name]) for name in marks)
     rest = {name: value for name, value in named.items() if not is_figure(name) and name not in (*known, *booleans)}
     words = {name: shown(value) for name, value in rest.items() if isinstance(value, str | int | float)}
     long = [name for name, word in words.items() if not (figures and _LABEL.fullmatch(word))]
@@ -164,10 +164,19 @@ def is_picture(value: Any) -> bool:
     return isinstance(value, dict) and value.keys() <= {"bytes", "path"} and any(value.values())
 
 
-def _is_yes(value: Any) -> bool:
+_YES = ("true", "yes", "1", "100", "x", "√", "✓", "✔", "是", "对")
+_NO = ("false", "no", "0", "", "-", "×", "✗", "✘", "否", "错")
+
+
+def is_yes(value: Any) -> bool:
     if isinstance(value, str):
-        return value.strip().lower() in ("true", "yes", "1", "100", "x", "是", "对")
+        return value.strip().lower() in _YES
     return isinstance(value, int | float) and value > 0
+
+
+def is_mark(value: Any) -> bool:
+    """Return True for a cell that says whether an option is right."""
+    return isinstance(value, bool) or str(value).strip().lower() in (*_YES, *_NO)
 
 
 def answers(answer: Any) -> list[str]:

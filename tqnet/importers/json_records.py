@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import chain
 from pathlib import PurePosixPath
 from typing import Any
 
-from tqnet.importers.columns import columns_by_name, singular
+from tqnet.importers.columns import columns_by_name, is_figure, singular
 from tqnet.importers.encodings import encoding_marked
 from tqnet.importers.job import Draft, Job, Place
 from tqnet.importers.source import MAX_DOCUMENT, SourceError
@@ -117,38 +117,51 @@ def _parallel(value: dict[str, Any]) -> list[Any]:
         {names[name]: item[place] if name in lists else item for name, item in value.items()}
         for place in range(len(texts))
     ]
-    return _grouped(rows, value.get("id"))
+    return _grouped(rows, value)
 
 
-def _grouped(rows: list[dict[str, Any]], id: Any) -> list[Any]:
-    """Number the questions of one object that has an id."""
-    return [row | ({"id": f"{id}-{place}", "group": id} if id else {}) for place, row in enumerate(rows, 1)]
+def _grouped(rows: list[dict[str, Any]], whole: dict[str, Any]) -> list[Any]:
+    """Number the questions of one object that has an id, and make them a group."""
+    names = [name for name in _columns(tuple(whole)).get("id", ()) if whole[name] is not None]
+    if not names or len(rows) < 2:
+        return list(rows)
+    name, id = names[0], whole[names[0]]
+    return [row | {name: f"{id}-{place}", "group": id} for place, row in enumerate(rows, 1)]
 
 
 def _replies(value: dict[str, Any]) -> list[Any]:
-    """Return a record for each reply of a chat: ``{"messages": [{"role": "user", "content": ..}, ..]}``."""
-    chats = (name for name, item in value.items() if isinstance(item, list) and item and all(map(_is_said, item)))
+    """Return a record for each reply of a chat: ``{"messages": [{"role": "user", "content": ..}, ..]}``.
+
+    One without a reply is the object itself, so that it is reported; what tools and the system say is left out.
+    """
+    chats = (name for name, item in value.items() if isinstance(item, list) and item and all(map(_is_turn, item)))
     if (chat := next(chats, None)) is None:
         return []
     others = {name: item for name, item in value.items() if name != chat}
-    said = [(turn["role"], text) for turn in value[chat] if (text := _said(turn.get("content")))]
-    rows = [
-        others | {"question": asked, "answer": reply}
-        for (role, asked), (other, reply) in pairwise(said)
-        if (role, other) == ("user", "assistant")
-    ]
-    return _grouped(rows, value.get("id")) if len(rows) > 1 else rows
+    asked: list[tuple[str, list[Any]]] = []
+    rows = []
+    for turn in value[chat]:
+        text, images = _text_and_images(turn.get("content"))
+        if turn["role"] == "user":
+            asked.append((text, images))
+        elif turn["role"] == "assistant" and text and asked:
+            figures = [image for _, images in asked for image in images]
+            question = "\n".join(filter(None, (text for text, _ in asked)))
+            rows.append(others | {"question": question, "answer": text} | ({"images": figures} if figures else {}))
+            asked = []
+    return _grouped(rows, value) if rows else [value]
 
 
-def _is_said(turn: Any) -> bool:
-    return isinstance(turn, dict) and "role" in turn
+def _is_turn(item: Any) -> bool:
+    return isinstance(item, dict) and "role" in item
 
 
-def _said(content: Any) -> str:
-    """Return the text of a turn, which may be in parts: ``[{"type": "text", "text": ..}]``."""
+def _text_and_images(content: Any) -> tuple[str, list[Any]]:
+    """Return what a turn says, which may be in parts: ``[{"type": "text", "text": ..}, {"type": "image_url", ..}]``."""
     parts = content if isinstance(content, list) else [content]
-    texts = (part.get("text") if isinstance(part, dict) else part for part in parts)
-    return "\n".join(text for text in texts if isinstance(text, str))
+    texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
+    images = [image for part in parts if isinstance(part, dict) for name, image in part.items() if is_figure(name)]
+    return "\n".join(text for text in texts if isinstance(text, str)), images
 
 
 def _flat(record: dict[str, Any]) -> dict[str, Any]:

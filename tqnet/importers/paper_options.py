@@ -18,9 +18,13 @@ _MARK = re.compile(
 )
 _UNCHECKED = ("☐", "[ ]")
 _ASKS = ("?", "？")
-#: Questions whose answer is a number or an order, not an option.
+#: Lines of a stem.
+_MOST_LINES = 20
+#: Questions whose answer is a number or an order of the lines, not one of them.
 _COUNTS = re.compile(
-    "how many|wh(?:ich|at) order|order of|wie viele|combien|cuánt|quant[oa]s|сколько|几|幾|多少|顺序|順序",
+    r"how many (?:of|(?:statements |sentences )?are (?:true|right|correct|false|wrong))|(?:which|what|correct) order\b"
+    "|wie viele (?:der|davon)|combien (?:de ces|des)|cuánt[oa]s de|quant[oa]s d|сколько из"
+    "|有(?:几|幾|多少)|顺序|順序",
     re.IGNORECASE,
 )
 #: Paragraphs by their place, with their marks.
@@ -31,8 +35,8 @@ def with_letters(paragraphs: Sequence[Paragraph]) -> tuple[list[Paragraph], list
     """Give letters to options without, ``*B. 5`` to a checked one; also return the lines that only may begin options.
 
     Check boxes are those of options if some are checked and some are not. Numbered lines may be parts of the question
-    as well: they are options if they are below a numbered line that asks, not for a count or an order, and the line
-    after them answers by their numbers.
+    as well: they are options if they are below a line of a numbered question that asks, not how many of them or in
+    which order, and the line after them answers by their numbers.
     """
     out, doubtful = list(paragraphs), []
     for run, end in _runs(paragraphs):
@@ -78,10 +82,19 @@ def _labels(place: int) -> tuple[str | None, ...]:
 
 def _may_be_options(paragraphs: Sequence[Paragraph], first: int, end: int, marks: Sequence[re.Match[str]]) -> bool:
     """Return True if numbered lines without others between them are below a question, and are none themselves."""
-    above = paragraphs[first - 1] if first else None
-    is_below = above is not None and above.text.rstrip().endswith(_ASKS) and mark_of(above) is not None
+    is_below = first > 0 and paragraphs[first - 1].text.rstrip().endswith(_ASKS) and _is_numbered(paragraphs[:first])
     asks = any(mark["text"].endswith(_ASKS) for mark in marks)
     return is_below and not asks and end - first == len(marks) > 1
+
+
+def _is_numbered(paragraphs: Sequence[Paragraph]) -> bool:
+    """Return True if the last line belongs to a numbered question: no answer is between its number and the line."""
+    for paragraph in reversed(paragraphs[-_MOST_LINES:]):
+        if mark_of(paragraph):
+            return True
+        if labelled(paragraph.text.strip()):
+            return False
+    return False
 
 
 def _answered(following: Sequence[Paragraph], marks: Sequence[re.Match[str]]) -> list[int]:

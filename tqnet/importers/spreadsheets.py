@@ -6,14 +6,15 @@ import csv
 import math
 import re
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tqnet.importers.choices import is_mark, is_yes, shown, split_options
 from tqnet.importers.columns import columns_by_name
 from tqnet.importers.encodings import EncodingError, encoding_of
 from tqnet.importers.job import Draft, Job, Place
@@ -79,7 +80,7 @@ def _table(job: Job, name: str, rows: Iterator[Cells], shown: str) -> Iterator[D
     at = next((at for at, header in enumerate(headers) if _is_header(header, wanted)), 0)
     if job.settings.header_row == 0:
         header = [str(number) for number in range(1, max(map(len, raw), default=0) + 1)]
-        yield from drafts(job, _named(job, _whole(job, chain(first, rows), header), header), name, header)
+        yield from drafts(job, _named(job, _questions(job, chain(first, rows), header), header), name, header)
         return
     if number := job.settings.header_row:
         at = next((at for at, (place, _) in enumerate(first) if place.line == number), -1)
@@ -94,9 +95,9 @@ def _table(job: Job, name: str, rows: Iterator[Cells], shown: str) -> Iterator[D
         names, at = _whole_header(raw, at)
     header = unrepeated(names)
     if not wanted and job.settings.header_row is None:
-        _check_direction(job, raw[at:], header)
+        _check_direction(job, raw, header)
     _report_repeated(job, first[at][0], names, header)
-    below = _whole(job, chain(first[at + 1 :], rows), header)
+    below = _questions(job, chain(first[at + 1 :], rows), header)
     try:
         yield from drafts(job, _named(job, below, header), name, header)
     except ColumnError as error:
@@ -133,37 +134,61 @@ def _is_header(header: Sequence[str], wanted: set[str]) -> bool:
     return named if wanted else "stem" in columns_by_name(header) and len(list(filter(None, header))) > 0
 
 
-def _whole(job: Job, rows: Iterable[Cells], header: Sequence[str]) -> Iterator[Cells]:
-    """Give a merged value to each of its rows; but rows with one merged stem are one, with their options as lines.
+def _questions(job: Job, rows: Iterable[Cells], header: Sequence[str]) -> Iterator[Cells]:
+    """Give a merged value to each of its rows; but rows of one merged stem, with an option each, are one question.
 
     Rows merged with the header are no questions.
     """
     fields = {**columns_by_name(header), **job.settings.columns}
-    stems, options = (
-        {at for at, column in enumerate(header) if column in fields.get(name, ())} for name in ("stem", "options")
-    )
-    whole: tuple[Place, list[Any]] | None = None
+    places = {name: [at for at, column in enumerate(header) if column in columns] for name, columns in fields.items()}
+    question: list[Cells] = []
     for place, cells in rows:
-        if any(isinstance(cells[at], _Repeated) for at in stems if at < len(cells)):
-            values = whole[1] if whole else []
-            for at, (before, cell) in enumerate(zip(values, cells, strict=False)):
-                if cell is not None and not isinstance(cell, _Repeated):
-                    values[at] = _joined(job, place, header[at], before, cell, at in options)
-            continue
-        if whole:
-            yield whole
-        whole = place, list(map(_value, cells))
-    if whole:
-        yield whole
+        stems = [cells[at] for at in places.get("stem", ()) if at < len(cells) and cells[at] is not None]
+        goes_on = bool(stems) and all(isinstance(cell, _Repeated) for cell in stems)
+        if not goes_on:
+            yield from _joined(job, question, header, places)
+            question = []
+        if question or not goes_on:
+            question.append((place, cells))
+    yield from _joined(job, question, header, places)
 
 
-def _joined(job: Job, place: Place, column: str, before: Any, cell: Any, is_option: bool) -> Any:
-    """Return the value of a column for a question of several rows: options one below another, others once."""
-    if before is None or (cell == before and not is_option):
-        return cell
-    if not is_option:
-        job.fault(place, column or "record", f"also in a row of the same question: {str(cell)!r:.80}")
-    return f"{before}\n{cell}"
+def _joined(job: Job, rows: list[Cells], header: Sequence[str], places: Mapping[str, Sequence[int]]) -> Iterator[Cells]:
+    """Yield the rows of a merged stem, as one if each has an option and no id of its own."""
+    columns = list(zip_longest(header, *(cells for _, cells in rows)))
+    own = {name: [at for at in chosen if any(map(_is_own, columns[at][2:]))] for name, chosen in places.items()}
+    option, *others = own.get("options", ()) or (None,)
+    if option is None or others or own.get("id") or not all(map(_is_one_option, columns[option][1:])):
+        yield from ((place, list(map(_value, cells))) for place, cells in rows)
+        return
+    values: list[Any] = []
+    for at, (column, *cells) in enumerate(columns):
+        written = list(filter(_is_own, cells))
+        distinct = list(dict.fromkeys(map(shown, written)))
+        if at == option:
+            values.append(written)
+        elif at in places.get("answer", ()) and _are_marks(cells):
+            values.append(list(map(is_yes, cells)))
+        else:
+            values.append(written[0] if len(distinct) == 1 else "\n".join(distinct) or None)
+            if len(distinct) > 1 and job.first_time("merged", column):
+                job.fault(
+                    rows[0][0], column or "record", f"several in the rows of a question: {', '.join(distinct)!r:.80}"
+                )
+    yield rows[0][0], values
+
+
+def _is_own(cell: Any) -> bool:
+    return cell is not None and not isinstance(cell, _Repeated)
+
+
+def _are_marks(cells: Sequence[Any]) -> bool:
+    """Return True if cells, none of them merged, say which options are right."""
+    return all(cell is None or (_is_own(cell) and is_mark(cell)) for cell in cells) and any(map(is_yes, cells))
+
+
+def _is_one_option(cell: Any) -> bool:
+    return _is_own(cell) and cell not in _ERRORS and len(split_options(shown(cell))) < 2
 
 
 def _value(cell: Any) -> Any:

@@ -25,12 +25,13 @@ _ENVIRONMENTS = (
     "align(?:ed|at|edat)?|array|[bBpvV]?matrix|cases|displaymath|eqnarray|equation|flalign|gather(?:ed)?|math|multline"
     "|split"
 )
-# A formula in the words of another, \text{ if $x>0$}; not of one that begins with a number: that is quadratic.
+# A formula in the words of another, \text{ if $x>0$}: at most four in one that begins with a number, which may be
+# money, so that a text of beginnings alone takes linear time.
 _INNER = r"\\(?:text|mbox|hbox)[a-z]*\s*\{[^{}$]*\$[^{}$]*\$[^{}]*\}"
 FORMULA = re.compile(
     r"(?<!\\)\$\$(?P<dollars>(?:\\.|[^\\])+?)\$\$"
     rf"|(?<!\\)\$(?P<dollar>(?!\d)(?:{_INNER}|\\.|[^$\\])+?)\$"
-    rf"|(?<!\\)\$(?!{_MONEY})(?P<number>\d(?:\\.|[^$\\])*?)\$(?!\d)"
+    rf"|(?<!\\)\$(?!{_MONEY})(?P<number>\d(?:(?:\\.|[^$\\])*?{_INNER}){{0,4}}(?:\\.|[^$\\])*?)\$(?!\d)"
     # None holds another of its kind; otherwise, a text of openings only would take quadratic time.
     r"|(?<!\\)\\\((?P<round>(?:\\[^(]|[^\\])+?)\\\)"
     r"|(?<!\\)\\\[(?P<square>(?:\\[^\[]|[^\\])+?)\\\]"

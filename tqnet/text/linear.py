@@ -22,6 +22,8 @@ _SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₒₓₙᵢ�
 _WIDE = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F) if chr(code) not in "！，：；？"}
 _WIDE |= dict(zip(map(ord, "\u3000【】〖〗﹣−–⋅∗"), " ()⟦⟧---·*", strict=True))
 _SHORT_FUNCTIONS = ("sin", "cos", "tan", "log", "ln")
+#: What follows a factor without a sign in print: ``5*x`` is 5x. Not a bar, which may close another.
+_JUXTAPOSED = frozenset({"word", "sign", "open", "root"})
 _TOKEN = re.compile(
     rf"(?P<space>\s+)"
     r"|(?P<command>\\[A-Za-z]+|\\[{}%,;!: ])"
@@ -180,9 +182,7 @@ class Parser:
         if token.text == "*":
             self._take()
             self._skip_space()
-            return (
-                [] if self._next.kind in ("word", "sign", "open", "root", "bar") else [_Item(r"\times ")]
-            )  # 5*x is 5x in print
+            return [] if self._next.kind in _JUXTAPOSED else [_Item(r"\times ")]
         if token.kind == "operator":
             return [_Item(_OPERATORS.get(self._take().text) or _sign(token.text))]
         if token.kind == "relation":
