@@ -150,7 +150,7 @@ def _is_twice(job: Job, name: str) -> bool:
 
 def _resolved(job: Job, element: Element, reference: str, document: str) -> str | None:
     try:
-        base = element.base or ""
+        base = element.base or ""  # of the package; an absolute one is an address on some server
         return job.source.resolve(posixpath.join("" if "://" in base else base, reference), document)
     except SourceError as error:
         job.leave_unread(job.place(document, element.sourceline or 0), str(error))
