@@ -25,7 +25,7 @@ from tqnet.evaluation.table import Table
 
 RESULTS = Path(__file__).parent / "results"
 ROOT = Path(__file__).parents[1]
-PAGES = ("tqnet", "quesco", "fse", "paraqd", "mwp-cl", "beyond")
+PAGES = ("tqnet", "quesco", "fse", "paraqd", "mwp-cl", "goals", "beyond")
 
 #: Between these, the README has the stages' P@5.
 SUMMARY = "<!-- results: python -m reproduce.collect -->", "<!-- end of results -->"

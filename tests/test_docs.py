@@ -109,11 +109,8 @@ def cheap_commands() -> list[str]:
 
 
 @pytest.mark.parametrize("command", cheap_commands())
-def test_cheap_commands_run_on_the_sample_bank(
-    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_cheap_commands_run_on_the_sample_bank(command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("TQNET_CACHE", str(tmp_path_factory.getbasetemp() / "docs-cache"))
     for name in ("other", "judged-queries"):
         QuestionBank.from_questions([Question(id=name, stem="Find $x$.")]).save(tmp_path / f"{name}.jsonl")
     stand_ins = {"BANK": str(ROOT / "assets" / "sample"), "OTHER": "other.jsonl", "ID": "s0001"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tracemalloc
 import uuid
 from collections.abc import Callable, Sequence
@@ -80,14 +81,26 @@ def questions(tmp_path_factory: pytest.TempPathFactory) -> list[Question]:
     return questions
 
 
+MANIFEST = Manifest("encoder:none", None, WIDTH, "bank")
+
+
+@pytest.fixture(scope="module")
+def built(questions: list[Question], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index in files, to be copied."""
+    folder = tmp_path_factory.mktemp("built") / "index"
+    build(QuestionBank.from_questions(questions), encode_text, folder, MANIFEST)
+    return folder
+
+
 @pytest.fixture
-def index(request: pytest.FixtureRequest, questions: list[Question], tmp_path: Path) -> Index:
+def index(request: pytest.FixtureRequest, questions: list[Question], built: Path, tmp_path: Path) -> Index:
     """In files, or on a server with an alias of its own."""
-    manifest = Manifest("encoder:none", None, WIDTH, "bank")
     if getattr(request, "param", "lance") == "milvus":
         alias = f"figures_{uuid.uuid4().hex[:8]}"
-        manifest = replace(manifest, engine="milvus", uri=request.getfixturevalue("milvus"), collection=alias)
-    build(QuestionBank.from_questions(questions), encode_text, tmp_path / "index", manifest)
+        manifest = replace(MANIFEST, engine="milvus", uri=request.getfixturevalue("milvus"), collection=alias)
+        build(QuestionBank.from_questions(questions), encode_text, tmp_path / "index", manifest)
+    else:
+        shutil.copytree(built, tmp_path / "index")
     return Index(tmp_path / "index")
 
 

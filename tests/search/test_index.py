@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
@@ -50,10 +51,16 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "index"
 
 
-@pytest.fixture
-def index(folder: Path) -> Index:
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("built") / "index"
     build(BANK, encode, folder, MANIFEST)
-    return Index(folder)
+    return folder
+
+
+@pytest.fixture
+def index(built: Path, folder: Path) -> Index:
+    return Index(shutil.copytree(built, folder))
 
 
 def check_whole(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -85,12 +86,16 @@ def encode(questions: Sequence[Question] | QuestionBank) -> np.ndarray:
     return np.stack([np.random.default_rng(len(question.stem)).normal(size=WIDTH) for question in questions])
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("built") / "index"
+    build(QuestionBank.from_questions(QUESTIONS), encode, folder, Manifest("runs/model", "0123", WIDTH, "bank"))
+    return folder
+
+
 @pytest.fixture
-def index(tmp_path: Path) -> Index:
-    folder = tmp_path / "index"
-    manifest = Manifest("runs/model", "0123", WIDTH, "bank")
-    build(QuestionBank.from_questions(QUESTIONS), encode, folder, manifest)
-    return Index(folder)
+def index(built: Path, tmp_path: Path) -> Index:
+    return Index(shutil.copytree(built, tmp_path / "index"))
 
 
 def query(index: Index, text: str, correct: bool = True, by: Sequence[str] = ("text", "vector")) -> Query:

@@ -156,9 +156,9 @@ def _questions(job: Job, rows: Iterable[Cells], header: Sequence[str]) -> Iterat
 def _joined(job: Job, rows: list[Cells], header: Sequence[str], places: Mapping[str, Sequence[int]]) -> Iterator[Cells]:
     """Yield the rows of a merged stem, as one if each has an option and no id of its own."""
     columns = list(zip_longest(header, *(cells for _, cells in rows)))
-    own = {name: [at for at in chosen if any(map(_is_own, columns[at][2:]))] for name, chosen in places.items()}
-    option, *others = own.get("options", ()) or (None,)
-    if option is None or others or own.get("id") or not all(map(_is_one_option, columns[option][1:])):
+    differing = {name: [at for at in chosen if any(map(_is_own, columns[at][2:]))] for name, chosen in places.items()}
+    option, *others = differing.get("options", ()) or (None,)
+    if option is None or others or differing.get("id") or not all(map(_is_one_option, columns[option][1:])):
         yield from ((place, list(map(_value, cells))) for place, cells in rows)
         return
     values: list[Any] = []
