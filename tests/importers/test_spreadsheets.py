@@ -143,12 +143,13 @@ def test_options_below_a_merged_stem(
     merged: Callable[..., Path], load: Callable[..., Loaded], faults: Callable
 ) -> None:
     """They are one question, which may have a mark for each; a merged header is none."""
-    rows = [["Even?", 3, "B", "mc"], [None, "4\ngood", None, "mc"], [None, 5, None, "one"], ["1+1?", "A. 1 B. 2", "B"]]
+    rows = [["Even?", 3, "B", "mc"], [None, "4\ngood", None, "mc"], [None, date(2024, 3, 1), None, "one"]]
+    rows.append(["1+1?", "A. 1 B. 2", "B", None])
     header = ["Question", "Options", "Answer", "Type"]
     path = merged(header, [None] * 4, *rows, areas="A1:A2 B1:B2 C1:C2 A3:A5 C3:C5")
     questions, imported = load(path)
     assert [(question.options, question.answer, question.type) for question in questions.values()][1:] == [
-        (("3", "4\ngood", "5"), "B", "mc\none"),
+        (("3", "4\ngood", "2024-03-01"), "B", "mc\none"),
         (("1", "2"), "B", None),
     ]
     assert "book.xlsx:3: Type: several in the rows of a question: 'mc, one'" in faults(imported)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TextIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tqnet.importers.cells import read_cell
 from tqnet.importers.choices import is_mark, is_yes, shown, split_options
 from tqnet.importers.columns import columns_by_name
 from tqnet.importers.encodings import EncodingError, encoding_of
@@ -155,10 +156,16 @@ def _questions(job: Job, rows: Iterable[Cells], header: Sequence[str]) -> Iterat
 
 def _joined(job: Job, rows: list[Cells], header: Sequence[str], places: Mapping[str, Sequence[int]]) -> Iterator[Cells]:
     """Yield the rows of a merged stem, as one if each has an option and no id of its own."""
-    columns = list(zip_longest(header, *(cells for _, cells in rows)))
+    columns = list(zip_longest(header, *(map(_read, cells) for _, cells in rows)))
     differing = {name: [at for at in chosen if any(map(_is_own, columns[at][2:]))] for name, chosen in places.items()}
     option, *others = differing.get("options", ()) or (None,)
-    if option is None or others or differing.get("id") or not all(map(_is_one_option, columns[option][1:])):
+    if (
+        len(rows) < 2
+        or option is None
+        or others
+        or differing.get("id")
+        or not all(map(_is_one_option, columns[option][1:]))
+    ):
         yield from ((place, list(map(_value, cells))) for place, cells in rows)
         return
     values: list[Any] = []
@@ -189,6 +196,10 @@ def _are_marks(cells: Sequence[Any]) -> bool:
 
 def _is_one_option(cell: Any) -> bool:
     return _is_own(cell) and cell not in _ERRORS and len(split_options(shown(cell))) < 2
+
+
+def _read(cell: Any) -> Any:
+    return cell if isinstance(cell, _Repeated) else read_cell(cell)
 
 
 def _value(cell: Any) -> Any:
