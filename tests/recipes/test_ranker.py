@@ -60,7 +60,7 @@ def test_the_whole_way(
     sample = QuestionBank.load(small_bank)
     cross = CrossEncoder.from_pretrained(run.out / "model", "cpu")
     assert cross.length == 64
-    assert cross.probabilities([(sample[0], sample[1])], np.zeros((1, 3))).shape == (1,)
+    assert cross.probabilities([(sample[0], sample[1])], np.zeros((1, 5))).shape == (1,)
 
     bank, index = str(small_bank), str(tmp_path / "index")
     assert main(["index", bank, "--model", encoder_of(run.out / "folds" / "0" / "model"), "--out", index]) == 0
@@ -75,7 +75,8 @@ def test_the_whole_way(
     assert main(["evaluate", "ranking", index, named, *few, "--json", "--out", str(out)]) == 0
     assert "rankers: `ranker: files " in (out / "results.md").read_text()
     scores = json.loads(capsys.readouterr().out)
-    assert list(scores) == ["order of retrieval", "cosine", "cosine, characters", START, "ranker"]
+    assert list(scores)[:3] == ["order of retrieval", "cosine", "cosine, characters"]
+    assert list(scores)[-2:] == [START, "ranker"]
     # Of five candidates any order has the same five first.
     assert scores["ranker"]["p@5"] == scores[START]["p@5"]
     assert scores["ranker"]["queries"] == 4

@@ -209,8 +209,8 @@ def test_out_of_the_server_and_back(manifest: Manifest, server: MilvusServer, tm
         ({"engine": "milvus", "collection": "a"}, "uri: must be http://HOST:PORT"),
         ({"engine": "milvus", "uri": "./local.db", "collection": "a"}, "uri: must be http://HOST:PORT"),
         ({"engine": "milvus", "uri": "http://me:secret@a:1", "collection": "a"}, "MILVUS_TOKEN"),
-        ({"engine": "milvus", "uri": "http://a:1", "collection": "my-bank"}, "'my-bank' must be letters"),
-        ({"engine": "milvus", "uri": "http://a:1"}, "collection: '' must be letters"),
+        ({"engine": "milvus", "uri": "http://a:1", "collection": "my-bank"}, "'my-bank' must be at most 200 letters"),
+        ({"engine": "milvus", "uri": "http://a:1"}, "collection: '' must be at most 200 letters"),
     ],
 )
 def test_places_that_are_none(place: dict[str, str], message: str) -> None:
