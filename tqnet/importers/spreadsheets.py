@@ -6,19 +6,18 @@ import csv
 import math
 import re
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice, zip_longest
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import Any, TextIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tqnet.importers.cells import read_cell
-from tqnet.importers.choices import is_mark, is_yes, shown, split_options
 from tqnet.importers.columns import columns_by_name
 from tqnet.importers.encodings import EncodingError, encoding_of
 from tqnet.importers.job import Draft, Job, Place
+from tqnet.importers.merged_rows import ERRORS, Cells, Repeated, plain_value, questions_of_rows
 from tqnet.importers.number_formats import as_shown
 from tqnet.importers.source import MAX_MEMBER, check_zip
 from tqnet.importers.tables import ColumnError, Row, drafts, quoted
@@ -49,22 +48,10 @@ def _read_table(job: Job, name: str) -> Iterator[Draft]:
         raise EncodingError(f"{file}: not in {encoding} ({error}); name its encoding by --encoding") from None
 
 
-#: Cells of formulas that failed.
-_ERRORS = frozenset({"#REF!", "#DIV/0!", "#VALUE!", "#NAME?", "#N/A", "#NUM!", "#NULL!"})
 _UNSTORED = re.compile(rb"</f>(?:<v\s*/>|<v></v>)?\s*</c>")
 _MERGED = re.compile(rb"mergeCell\s[^>]{0,99}?ref\s*=\s*[\"']([^\"']{0,99})")
 #: openpyxl makes an object of every merged cell.
 _MOST_MERGED = 10**6
-#: Cells of a row with its place.
-Cells = tuple[Place, Sequence[Any]]
-
-
-class _Repeated(NamedTuple):
-    """The value of a merged cell in a row below its first."""
-
-    value: Any
-
-
 #: A header stands among the first rows: below a title, say.
 _HEADER_ROWS = 20
 
@@ -75,13 +62,13 @@ def _table(job: Job, name: str, rows: Iterator[Cells], shown: str) -> Iterator[D
     Row 0 stands for none: columns are called by their numbers, from 1.
     """
     first = [(place, cells) for place, cells in islice(rows, _HEADER_ROWS) if any(cell is not None for cell in cells)]
-    raw = [["" if cell is None else str(_value(cell)).strip() for cell in cells] for _, cells in first]
+    raw = [["" if cell is None else str(plain_value(cell)).strip() for cell in cells] for _, cells in first]
     headers = list(map(unrepeated, raw))
     wanted = {column for columns in job.settings.columns.values() for column in columns}
     at = next((at for at, header in enumerate(headers) if _is_header(header, wanted)), 0)
     if job.settings.header_row == 0:
         header = [str(number) for number in range(1, max(map(len, raw), default=0) + 1)]
-        yield from drafts(job, _named(job, _questions(job, chain(first, rows), header), header), name, header)
+        yield from drafts(job, _named(job, questions_of_rows(job, chain(first, rows), header), header), name, header)
         return
     if number := job.settings.header_row:
         at = next((at for at, (place, _) in enumerate(first) if place.line == number), -1)
@@ -98,7 +85,7 @@ def _table(job: Job, name: str, rows: Iterator[Cells], shown: str) -> Iterator[D
     if not wanted and job.settings.header_row is None:
         _check_direction(job, raw, header)
     _report_repeated(job, first[at][0], names, header)
-    below = _questions(job, chain(first[at + 1 :], rows), header)
+    below = questions_of_rows(job, chain(first[at + 1 :], rows), header)
     try:
         yield from drafts(job, _named(job, below, header), name, header)
     except ColumnError as error:
@@ -135,77 +122,6 @@ def _is_header(header: Sequence[str], wanted: set[str]) -> bool:
     return named if wanted else "stem" in columns_by_name(header) and len(list(filter(None, header))) > 0
 
 
-def _questions(job: Job, rows: Iterable[Cells], header: Sequence[str]) -> Iterator[Cells]:
-    """Give a merged value to each of its rows; but rows of one merged stem, with an option each, are one question.
-
-    Rows merged with the header are no questions.
-    """
-    fields = {**columns_by_name(header), **job.settings.columns}
-    places = {name: [at for at, column in enumerate(header) if column in columns] for name, columns in fields.items()}
-    question: list[Cells] = []
-    for place, cells in rows:
-        stems = [cells[at] for at in places.get("stem", ()) if at < len(cells) and cells[at] is not None]
-        goes_on = bool(stems) and all(isinstance(cell, _Repeated) for cell in stems)
-        if not goes_on:
-            yield from _joined(job, question, header, places)
-            question = []
-        if question or not goes_on:
-            question.append((place, cells))
-    yield from _joined(job, question, header, places)
-
-
-def _joined(job: Job, rows: list[Cells], header: Sequence[str], places: Mapping[str, Sequence[int]]) -> Iterator[Cells]:
-    """Yield the rows of a merged stem, as one if each has an option and no id of its own."""
-    columns = list(zip_longest(header, *(map(_read, cells) for _, cells in rows)))
-    differing = {name: [at for at in chosen if any(map(_is_own, columns[at][2:]))] for name, chosen in places.items()}
-    option, *others = differing.get("options", ()) or (None,)
-    if (
-        len(rows) < 2
-        or option is None
-        or others
-        or differing.get("id")
-        or not all(map(_is_one_option, columns[option][1:]))
-    ):
-        yield from ((place, list(map(_value, cells))) for place, cells in rows)
-        return
-    values: list[Any] = []
-    for at, (column, *cells) in enumerate(columns):
-        written = list(filter(_is_own, cells))
-        distinct = list(dict.fromkeys(map(shown, written)))
-        if at == option:
-            values.append(written)
-        elif at in places.get("answer", ()) and _are_marks(cells):
-            values.append(list(map(is_yes, cells)))
-        else:
-            values.append(written[0] if len(distinct) == 1 else "\n".join(distinct) or None)
-            if len(distinct) > 1 and job.first_time("merged", column):
-                job.fault(
-                    rows[0][0], column or "record", f"several in the rows of a question: {', '.join(distinct)!r:.80}"
-                )
-    yield rows[0][0], values
-
-
-def _is_own(cell: Any) -> bool:
-    return cell is not None and not isinstance(cell, _Repeated)
-
-
-def _are_marks(cells: Sequence[Any]) -> bool:
-    """Return True if cells, none of them merged, say which options are right."""
-    return all(cell is None or (_is_own(cell) and is_mark(cell)) for cell in cells) and any(map(is_yes, cells))
-
-
-def _is_one_option(cell: Any) -> bool:
-    return _is_own(cell) and cell not in _ERRORS and len(split_options(shown(cell))) < 2
-
-
-def _read(cell: Any) -> Any:
-    return cell if isinstance(cell, _Repeated) else read_cell(cell)
-
-
-def _value(cell: Any) -> Any:
-    return cell.value if isinstance(cell, _Repeated) else cell
-
-
 def _named(job: Job, rows: Iterable[Cells], header: Sequence[str]) -> Iterator[Row]:
     for place, cells in rows:
         if any(cell is not None and str(cell).strip() for cell in cells[len(header) :]):
@@ -216,7 +132,7 @@ def _named(job: Job, rows: Iterable[Cells], header: Sequence[str]) -> Iterator[R
             job.fault(place, "record", "a cell of a column without a name is not read, also in other rows")
         values = dict(zip(header, cells, strict=False))
         for column, cell in values.items():
-            if isinstance(cell, str) and cell in _ERRORS:
+            if isinstance(cell, str) and cell in ERRORS:
                 job.fault(place, column or "record", f"a formula that failed: {cell}")
                 values[column] = None
         yield place, values
@@ -362,7 +278,7 @@ def _read_book(job: Job, name: str) -> Iterator[Draft]:
 def _sheet_rows(job: Job, name: str, sheet: Any) -> Iterator[Cells]:
     """Yield the rows, with the values of cells that are merged downwards in each."""
     first = {
-        (row, area.min_col): _Repeated(value)
+        (row, area.min_col): Repeated(value)
         for area in getattr(sheet, "merged_cells", ())  # openpyxl has none of a large workbook
         if (value := _with_scripts(as_shown(sheet.cell(area.min_row, area.min_col)))) is not None
         for row in range(area.min_row + 1, area.max_row + 1)
