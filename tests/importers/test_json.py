@@ -384,7 +384,7 @@ def test_what_stands_beside_a_chat(write: Write, load: Callable[..., Loaded]) ->
 def test_turns_that_are_no_question_and_answer(write: Write, load: Callable[..., Loaded], faults: Callable) -> None:
     area = [{"type": "image_url", "image_url": {"url": "a.png"}}, {"type": "text", "text": "Area?"}]
     said = [("system", "Teach."), ("user", "See:"), ("user", area)]
-    said += [("assistant", None), ("tool", "6"), ("assistant", "6")]
+    said += [("assistant", "Let me see."), ("tool", "6"), ("assistant", "6")]
     turns = [{"role": role, "content": content} for role, content in said]
     chats = [{"uid": 0, "messages": turns * 2}, {"uid": 1, "messages": turns}, {"messages": turns[:2]}]
     questions, imported = load(write(chats, name="x.json"))

@@ -343,9 +343,14 @@ def test_options_in_the_line_of_the_stem(read: Read, text: str, stem: str, optio
 )  # fmt: skip
 def test_options_without_letters(read: Read, lines: str, options: list[str], answer: str | None, doubts: int) -> None:
     for question in ("How many are right?", "下列说法正确的有几个？"):  # their answer is a number
-        numbered = read(f"1. {question}\n{lines}\n2. b").drafts[0].record
-        assert numbered["answer"] == answer or numbered["options"] == []
-    for question in ("It rolls.\nHow many sides has it?", "几何体中，哪个是旋转体？"):
+        counted = read(f"1. {question}\n1) a\n2) b\nAnswer: 2\n2. b").drafts[0].record
+        assert (counted["options"], counted["answer"]) == ([], "2")
+    for question in (
+        "Which is the correct order?",
+        "Quantos dias tem?",
+        "It rolls.\nHow many sides has it?",
+        "几何体中，哪个是旋转体？",
+    ):
         record = read(f"1. {question}\n{lines}\n2. b").drafts[0].record
         assert (record["options"], record["answer"]) == (options, answer)
     paper = read(f"1. Which?\n{lines}\n2. b")

@@ -143,13 +143,13 @@ def test_options_below_a_merged_stem(
     merged: Callable[..., Path], load: Callable[..., Loaded], faults: Callable
 ) -> None:
     """They are one question, which may have a mark for each; a merged header is none."""
-    rows = [["Even?", 3, "B", "mc"], [None, "4\ngood", None, "mc"], [None, date(2024, 3, 1), None, "one"]]
+    rows = [["Even?", 3, "B", "mc"], [None, 4, None, "mc"], [None] * 4, [None, date(2024, 3, 1), None, "one"]]
     rows.append(["1+1?", "A. 1 B. 2", "B", None])
     header = ["Question", "Options", "Answer", "Type"]
-    path = merged(header, [None] * 4, *rows, areas="A1:A2 B1:B2 C1:C2 A3:A5 C3:C5")
+    path = merged(header, [None] * 4, *rows, areas="A1:A2 B1:B2 C1:C2 A3:A6 C3:C6")
     questions, imported = load(path)
     assert [(question.options, question.answer, question.type) for question in questions.values()][1:] == [
-        (("3", "4\ngood", "2024-03-01"), "B", "mc\none"),
+        (("3", "4", "2024-03-01"), "B", "mc\none"),
         (("1", "2"), "B", None),
     ]
     assert "book.xlsx:3: Type: several in the rows of a question: 'mc, one'" in faults(imported)
@@ -157,7 +157,13 @@ def test_options_below_a_merged_stem(
 
 @pytest.mark.parametrize(
     ("marks", "answer"),
-    [(["No", "Yes", "Yes"], "B, C"), ([None, "x", None], "B"), (["√", None, None], "A"), ([None, "C", None], "C")],
+    [
+        (["No", "Yes", "Yes"], "B, C"),
+        ([None, "x", None], "B"),
+        (["√", None, None], "A"),
+        ([None, "C", None], "C"),
+        ([6, None, None], "C"),
+    ],
 )
 def test_marks_below_a_merged_stem(
     merged: Callable[..., Path], load: Callable[..., Loaded], marks: list[Any], answer: str
@@ -176,6 +182,7 @@ def test_marks_below_a_merged_stem(
         ),
         (["Problem", "Options", "ID"], [["Which?", 1, "p1"], [None, 2, "p2"]]),
         (["Problem", "Options"], [["Which?", "A. 1 B. 2"], [None, "A. 3 B. 4"]]),
+        (["Problem", "Options"], [["Which?", "10\n20"], [None, "1\n2"]]),
     ],
 )
 def test_questions_below_a_merged_stem(

@@ -164,7 +164,8 @@ def is_picture(value: Any) -> bool:
     return isinstance(value, dict) and value.keys() <= {"bytes", "path"} and any(value.values())
 
 
-_YES = ("true", "yes", "1", "100", "x", "√", "✓", "✔", "是", "对")
+TICKS = frozenset({"x", "√", "✓", "✔"})
+_YES = ("true", "yes", "1", "100", *TICKS, "是", "对")
 _NO = ("false", "no", "0", "", "-", "×", "✗", "✘", "否", "错")
 
 

@@ -16,9 +16,9 @@ _NAMES = {
     "pergunta, вопрос, задача, задание, 题目, 題目, 题干, 題幹, 问题, 問題, 试题, 試題, 题目内容, 題目內容",
     "passage": "passage, context, article, premise, background, instruction, kontext, contexte, contexto, контекст, "
     "材料, 背景",
-    "options": "options, option, choices, alternatives, option list, answer option list, candidates, "
+    "options": "options, choices, alternatives, option list, answer option list, candidates, "
     "antwortmöglichkeiten, optionen, choix, opciones, alternativas, opções, варианты, варианты ответа, "
-    "варианты ответов, 选项, 選項",
+    "варианты ответов, 选项, 選項, option",
     "answer": "answer, correct answer, correct answers, correct, correct option, correct choice, right answer, "
     "final answer, key, answer key, answer value, answer index, answer idx, correct index, correct idx, "
     "correct answer index, correct answer idx, correct option index, correct option idx, cop, ans, gold, label, "

@@ -126,7 +126,7 @@ def _grouped(rows: list[dict[str, Any]], whole: dict[str, Any]) -> list[Any]:
     if not names or len(rows) < 2:
         return list(rows)
     name, id = names[0], whole[names[0]]
-    return [row | {name: f"{id}-{place}", "group": id} for place, row in enumerate(rows, 1)]
+    return [{"group": id} | row | {name: f"{id}-{place}"} for place, row in enumerate(rows, 1)]
 
 
 def _replies(value: dict[str, Any]) -> list[Any]:
@@ -139,16 +139,17 @@ def _replies(value: dict[str, Any]) -> list[Any]:
         return []
     others = {name: item for name, item in value.items() if name != chat}
     asked: list[tuple[str, list[Any]]] = []
-    rows = []
-    for turn in value[chat]:
-        text, images = _text_and_images(turn.get("content"))
-        if turn["role"] == "user":
+    rows: list[dict[str, Any]] = []
+    for role, (text, images) in ((turn["role"], _text_and_images(turn.get("content"))) for turn in value[chat]):
+        if role == "user":
             asked.append((text, images))
-        elif turn["role"] == "assistant" and text and asked:
+        elif role == "assistant" and text and asked:
             figures = [image for _, images in asked for image in images]
             question = "\n".join(filter(None, (text for text, _ in asked)))
             rows.append(others | {"question": question, "answer": text} | ({"images": figures} if figures else {}))
             asked = []
+        elif role == "assistant" and text and rows:  # what it says after a tool
+            rows[-1]["answer"] = text
     return _grouped(rows, value) if rows else [value]
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from tqnet.importers.cells import read_cell
-from tqnet.importers.choices import is_mark, is_yes, shown, split_options
+from tqnet.importers.choices import TICKS, is_mark, is_yes, shown, split_options
 from tqnet.importers.columns import columns_by_name
 from tqnet.importers.job import Job, Place
 
 #: Cells of formulas that failed.
 ERRORS = frozenset({"#REF!", "#DIV/0!", "#VALUE!", "#NAME?", "#N/A", "#NUM!", "#NULL!"})
+#: Signs of a cell with several options, also in JSON.
+_SEVERAL = re.compile(r"[\n;；]|^\s*\[")
 #: Cells of a row with its place.
 Cells = tuple[Place, Sequence[Any]]
 
@@ -37,7 +40,7 @@ def questions_of_rows(job: Job, rows: Iterable[Cells], header: Sequence[str]) ->
         if not goes_on:
             yield from _joined(job, question, header, places)
             question = []
-        if question or not goes_on:
+        if not goes_on or (question and any(map(_is_own, cells))):
             question.append((place, cells))
     yield from _joined(job, question, header, places)
 
@@ -50,8 +53,8 @@ def _joined(job: Job, rows: list[Cells], header: Sequence[str], places: Mapping[
     columns = list(zip_longest(header, *(map(_read, cells) for _, cells in rows)))
     differing = {name: [at for at in chosen if any(map(_is_own, columns[at][2:]))] for name, chosen in places.items()}
     option, *others = differing.get("options", ()) or (None,)
-    have_ids = bool(differing.get("id"))
-    if option is None or others or have_ids or not all(map(_is_one_option, columns[option][1:])):
+    are_questions = bool(differing.get("id") or job.settings.separators.get("options"))
+    if option is None or others or are_questions or not all(map(_is_one_option, columns[option][1:])):
         yield from _apart(rows)
         return
     values: list[Any] = []
@@ -60,7 +63,7 @@ def _joined(job: Job, rows: list[Cells], header: Sequence[str], places: Mapping[
         distinct = list(dict.fromkeys(map(shown, written)))
         if at == option:
             values.append(written)
-        elif at in places.get("answer", ()) and _are_marks(cells):
+        elif at in places.get("answer", ()) and _are_marks(cells, columns[option][1:]):
             values.append(list(map(is_yes, cells)))
         else:
             values.append(written[0] if len(distinct) == 1 else "\n".join(distinct) or None)
@@ -79,13 +82,22 @@ def _is_own(cell: Any) -> bool:
     return cell is not None and not isinstance(cell, Repeated)
 
 
-def _are_marks(cells: Sequence[Any]) -> bool:
-    """Return True if cells, none of them merged, say which options are right."""
-    return all(cell is None or (_is_own(cell) and is_mark(cell)) for cell in cells) and any(map(is_yes, cells))
+def _are_marks(cells: Sequence[Any], options: Sequence[Any]) -> bool:
+    """Return True if cells, none of them merged, say which options are right: one for each, or ticks alone."""
+    written = {shown(cell).strip().lower() for cell in cells if cell is not None}
+    are_ticks = written <= TICKS and not written.intersection(shown(option).lower() for option in options)
+    is_each = None not in cells and len(written) > 1
+    all_are = all(cell is None or (_is_own(cell) and is_mark(cell)) for cell in cells)
+    return all_are and (are_ticks or is_each) and any(map(is_yes, cells))
 
 
 def _is_one_option(cell: Any) -> bool:
-    return _is_own(cell) and cell not in ERRORS and len(split_options(shown(cell))) < 2
+    return (
+        _is_own(cell)
+        and cell not in ERRORS
+        and not _SEVERAL.search(text := shown(cell))
+        and len(split_options(text)) < 2
+    )
 
 
 def _read(cell: Any) -> Any:

@@ -20,11 +20,10 @@ _UNCHECKED = ("☐", "[ ]")
 _ASKS = ("?", "？")
 #: Lines of a stem.
 _MOST_LINES = 20
-#: Questions whose answer is a number or an order of the lines, not one of them.
+#: Questions whose answer is how many of the lines are right, not one of them.
 _COUNTS = re.compile(
-    r"how many (?:of|(?:statements |sentences )?are (?:true|right|correct|false|wrong))|(?:which|what|correct) order\b"
-    "|wie viele (?:der|davon)|combien (?:de ces|des)|cuánt[oa]s de|quant[oa]s d|сколько из"
-    "|有(?:几|幾|多少)|顺序|順序",
+    r"how many (?:of (?:these|the (?:following|above|statements))|(?:statements |sentences )?are (?:true|right|correct))\b"
+    "|正确的?(?:个数|有几|有多少)|有几个正确",
     re.IGNORECASE,
 )
 #: Paragraphs by their place, with their marks.
@@ -35,8 +34,8 @@ def with_letters(paragraphs: Sequence[Paragraph]) -> tuple[list[Paragraph], list
     """Give letters to options without, ``*B. 5`` to a checked one; also return the lines that only may begin options.
 
     Check boxes are those of options if some are checked and some are not. Numbered lines may be parts of the question
-    as well: they are options if they are below a line of a numbered question that asks, not how many of them or in
-    which order, and the line after them answers by their numbers.
+    as well: they are options if they are below a line of a numbered question that asks, not how many of them are
+    right, and the line after them answers by their numbers.
     """
     out, doubtful = list(paragraphs), []
     for run, end in _runs(paragraphs):
@@ -88,7 +87,7 @@ def _may_be_options(paragraphs: Sequence[Paragraph], first: int, end: int, marks
 
 
 def _is_numbered(paragraphs: Sequence[Paragraph]) -> bool:
-    """Return True if the last line belongs to a numbered question: no answer is between its number and the line."""
+    """Return True if the last line belongs to a numbered question: no labelled line is between."""
     for paragraph in reversed(paragraphs[-_MOST_LINES:]):
         if mark_of(paragraph):
             return True
