@@ -22,7 +22,7 @@ _ASKS = ("?", "？")
 _MOST_LINES = 20
 #: Questions whose answer is how many of the lines are right, not one of them.
 _COUNTS = re.compile(
-    r"how many (?:of (?:these|the (?:following|above|statements))|(?:statements |sentences )?are (?:true|right|correct))\b"
+    r"how many (?:of (?:these|the (?:following|above|statements))|(?:statements )?are (?:true|right|correct))\b"
     "|正确的?(?:个数|有几|有多少)|有几个正确",
     re.IGNORECASE,
 )
