@@ -101,8 +101,11 @@ class SimilarConfig(RecipeConfig):
         if self.matryoshka and (self.objective == "pair" or self.dimension):
             raise ConfigError("matryoshka: needs objective=scl and dimension=0, which contrast the vector itself")
         augmented = self.augment != AugmentConfig(**UNCHANGED)
-        if self.frozen and (augmented or self.chunk or self.dimension or self.optim.text_layers or self.model.lora):
-            raise ConfigError("frozen: cannot be set with chunk, dimension, augment, optim.text_layers or model.lora")
+        by_layer = self.optim.text_layers or self.optim.layer_decay != 1
+        if self.frozen and (augmented or self.chunk or self.dimension or by_layer or self.model.lora):
+            raise ConfigError(
+                "frozen: cannot be set with chunk, dimension, augment, optim.text_layers, optim.layer_decay, model.lora"
+            )
 
 
 class SimilarityModel(nn.Module):

@@ -80,9 +80,10 @@ def build(config: RewriterConfig, bank: QuestionBank) -> Rewriter:
     if config.model.start:
         raise ConfigError("model.start: a rewriter starts from a text encoder (model.text)")
     rates = config.optim.text_lr, config.optim.text_layers, config.optim.visual_lr
-    if config.model.lora or any(rate is not None for rate in rates):
+    if config.model.lora or any(rate is not None for rate in rates) or config.optim.layer_decay != 1:
         raise ConfigError(
-            "model.lora, optim.text_lr, optim.text_layers, optim.visual_lr: a rewriter is fully trained, at optim.lr"
+            "model.lora, optim.text_lr, optim.text_layers, optim.layer_decay, optim.visual_lr: a rewriter is fully "
+            "trained, at optim.lr"
         )
     tokenizer, encoder = build_text_encoder(config.model, Texts(bank))
     if config.model.text == "scratch":

@@ -58,6 +58,19 @@ def test_the_last_layers_of_the_text_encoder_alone(build_tiny: Callable[..., TQN
         freeze_streams(build_tiny(architecture="quesnet"), OptimConfig(text_layers=2))
 
 
+def test_lower_layers_of_the_text_encoder_learn_more_slowly(build_tiny: Callable[..., TQNetModel]) -> None:
+    model = build_tiny(visual=None, fusion="none", scratch_layers=3)
+    encoder = ContrastiveEncoder(model, ("text",), 16)
+    optimizer = build_optimizer(encoder, OptimConfig(lr=8.0, text_lr=4.0, layer_decay=0.5))
+    rates = {id(p): group["lr"] for group in optimizer.param_groups for p in group["params"]}
+    for name, parameter in encoder.named_parameters():
+        place = next((place for place in range(3) if f".layer.{place}." in name), None)
+        below = 3 if "embeddings" in name else 0 if place is None else 2 - place
+        assert rates[id(parameter)] == (4 * 0.5**below if "model.text" in name else 8), name
+    with pytest.raises(ConfigError, match="layer_decay: needs a tqnet, not a quesnet"):
+        build_optimizer(build_tiny(architecture="quesnet"), OptimConfig(layer_decay=0.5))
+
+
 @pytest.mark.parametrize(
     ("schedule", "expected"),
     [

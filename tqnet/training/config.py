@@ -100,6 +100,9 @@ class OptimConfig:
     text_layers: Count | None = None
     """Number of last layers of the text encoder to train, which is faster; the other layers and the word embeddings
     stay frozen. null trains all."""
+    layer_decay: ShareAboveZero = 1.0
+    """Factor of the text encoder's rate from each layer to the one below, down to the word embeddings; 1 for the same
+    rate everywhere. With 0.9, the first of six layers takes 0.59 of the last one's rate."""
     visual_lr: NonNegative | None = None
     """Learning rate of the visual stream. null takes lr; 0 freezes the stream and its batch-norm statistics."""
     weight_decay: NonNegative = 0.01

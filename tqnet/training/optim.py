@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import accumulate
 from typing import Any
 
 import torch
@@ -54,41 +55,64 @@ def freeze_streams(model: QuestionEncoder, config: OptimConfig) -> None:
 
 def _freeze_below(model: QuestionEncoder, count: int) -> None:
     """Freeze the word embeddings and all layers of the text encoder but the last ``count``."""
+    parameters, depths = _by_depth(model, "text_layers")
+    if depths[-1] < count:
+        raise ConfigError(f"optim.text_layers: {count}, but the text encoder has {depths[-1]}")
+    for parameter, depth in zip(parameters, depths, strict=True):
+        if depth <= depths[-1] - count:
+            parameter.requires_grad_(False)
+
+
+def _by_depth(model: QuestionEncoder, setting: str) -> tuple[list[nn.Parameter], list[int]]:
+    """Return the text encoder's parameters and their layers: 0 for the word embeddings, 1 for the first layer.
+
+    Raises:
+        ConfigError: The text encoder has no separate layers.
+    """
     if not isinstance(model, TQNetModel):
-        raise ConfigError(f"optim.text_layers: needs a tqnet, not a {model.config.model_type}")
+        raise ConfigError(f"optim.{setting}: needs a tqnet, not a {model.config.model_type}")
     lists = [part for part in model.text.modules() if isinstance(part, nn.ModuleList)]
     layers = next((part for part in lists if len(part) == model.text.config.num_hidden_layers), ())
     if not layers:
-        raise ConfigError(f"optim.text_layers: the layers of this {model.text.config.model_type} share their weights")
-    if len(layers) < count:
-        raise ConfigError(f"optim.text_layers: {count}, but the text encoder has {len(layers)}")
-    first = next(layers[len(layers) - count].parameters())
-    for parameter in model.text.parameters():  # in the order of the forward pass
-        if parameter is first:
-            return
-        parameter.requires_grad_(False)
+        raise ConfigError(f"optim.{setting}: the layers of this {model.text.config.model_type} share their weights")
+    starts = {id(next(layer.parameters())) for layer in layers}
+    parameters = list(model.text.parameters())  # in the order of the forward pass
+    return parameters, list(accumulate(id(parameter) in starts for parameter in parameters))
 
 
 def build_optimizer(module: nn.Module, config: OptimConfig) -> torch.optim.Optimizer:
     """Build the optimizer, with parameter groups for the text stream, the visual stream and the rest.
 
     Raises:
-        ConfigError: Nothing is left to train.
+        ConfigError: Nothing is left to train, or ``layer_decay`` finds no layers.
     """
     rates = {"text": config.text_lr, "visual": config.visual_lr, "rest": None}
-    groups: dict[tuple[str, bool], dict[str, Any]] = {}
+    factors = _layer_factors(module, config.layer_decay)
+    groups: dict[tuple[str, bool, float], dict[str, Any]] = {}
     for name, parameter in module.named_parameters():
         if parameter.requires_grad:
             # SGD decays everything, as in MoCo and the paper; AdamW spares biases and norms.
             stream, decays = _stream(name), config.name == "sgd" or parameter.ndim > 1
             rate, decay = rates[stream], config.weight_decay if decays else 0.0
-            group = {"params": [], "lr": config.lr if rate is None else rate, "weight_decay": decay, "name": stream}
-            groups.setdefault((stream, decays), group)["params"].append(parameter)
+            rate = (config.lr if rate is None else rate) * factors.get(id(parameter), 1.0)
+            group = {"params": [], "lr": rate, "weight_decay": decay, "name": stream}
+            groups.setdefault((stream, decays, rate), group)["params"].append(parameter)
     if not groups:
         raise ConfigError("optim.text_lr, optim.visual_lr: 0 leaves nothing to train")
     if config.name == "sgd":
         return torch.optim.SGD(list(groups.values()), lr=config.lr, momentum=config.momentum, fused=True)
     return torch.optim.AdamW(list(groups.values()), lr=config.lr, fused=True)
+
+
+def _layer_factors(module: nn.Module, decay: float) -> dict[int, float]:
+    """Return the factor of the rate of each text encoder's parameters, by id: 1 for those of the last layer."""
+    factors: dict[int, float] = {}
+    if decay != 1:
+        for encoder in (part for part in module.modules() if isinstance(part, QuestionEncoder)):
+            parameters, depths = _by_depth(encoder, "layer_decay")
+            powers = (decay ** (depths[-1] - depth) for depth in depths)
+            factors.update(zip(map(id, parameters), powers, strict=True))
+    return factors
 
 
 def complete_gradients(module: nn.Module) -> None:
