@@ -28,6 +28,7 @@ from tqnet.libraries import precision
 from tqnet.losses.contrastive import cosine_triplet
 from tqnet.modeling.interchange import SOLVER, kind_of
 from tqnet.questions import QuestionBank
+from tqnet.solver.augmentation import ProblemAugmentation, ProblemAugmentConfig
 from tqnet.solver.data import Triples, ValidationAnswers, WordProblems, learn_alphabet, solvable
 from tqnet.solver.decoder import TreeBatch
 from tqnet.solver.model import BEAMS, MOST_TOKENS, WordProblemSolver, load_solver
@@ -60,6 +61,7 @@ class SolverConfig(RecipeConfig):
     """Margin eta of Eq. 1."""
     contrast_at: Literal["goal", "subtree"] = "goal"
     """Embeddings to contrast: the goal of a node, or the subtree below it."""
+    augment: ProblemAugmentConfig = section(ProblemAugmentConfig)
     positives: Literal["subtree", "either", "same"] = "subtree"
     """Choice of positives (`tqnet.solver.data.Triples`)."""
     negatives: Literal["hard", "random"] = "hard"
@@ -158,12 +160,16 @@ def main(config: SolverConfig) -> Path:
     bank = session.training_questions(config.data, pretraining=False)
     solver = build(config, bank).to(accelerator.device)
     rows, problems = solvable(bank, solver, config.most_tokens)
-    if config.commutative:
-        problems = [replace(problem, equation=commutative(problem.equation)) for problem in problems]
+    form = commutative if config.commutative else tuple
+    problems = [replace(problem, equation=form(problem.equation)) for problem in problems]
     bank = bank.select(np.array(rows))
     triples = triples_of(config, bank, [problem.equation for problem in problems])
     anchors = np.repeat(triples.problems, config.pairs).tolist() if triples else []
-    views = WordProblems(bank, solver, problems, config.run.seed, triples, anchors, config.data.workers)
+    augmentation = None
+    if config.augment != ProblemAugmentConfig():
+        tokenize = solver.encoder.processor.tokenize
+        augmentation = ProblemAugmentation(config.augment, list(bank), problems, tokenize, form)
+    views = WordProblems(bank, solver, problems, config.run.seed, triples, anchors, config.data.workers, augmentation)
 
     valid = config.data.load().split("valid")
     answers = ValidationAnswers(solver, valid, config.beams, precision(config.run.precision), config.run.seed)

@@ -159,9 +159,9 @@ def test_no_other_codec_is_used(client_of: ClientOf, index_folder: Path, kind: s
 
 
 def slow_figure() -> bytes:
-    """A small file that takes seconds to decode: as many scans of many pixels as are let through."""
+    """A small file that takes seconds to decode: as many scans as are let through, of 77 million pixels."""
     stream = io.BytesIO()
-    Image.new("L", (4400, 4400)).save(stream, "JPEG", progressive=True)
+    Image.new("L", (8800, 8800)).save(stream, "JPEG", progressive=True)
     content = stream.getvalue()
     start = content.rindex(b"\xff\xda")
     return content[:start] + content[start:-2] * 95 + b"\xff\xd9"
@@ -172,7 +172,8 @@ def test_slow_figures_are_given_up_and_those_of_others_do_not_wait(
 ) -> None:
     monkeypatch.setattr(figures, "_SECONDS", 1)
     monkeypatch.setattr(figures, "DECODING", threading.BoundedSemaphore(2))
-    app = create_app(index_folder, lambda index: Searcher(index, encode, reads_figures=True), Settings())
+    settings = Settings(max_pixels=80_000_000)
+    app = create_app(index_folder, lambda index: Searcher(index, encode, reads_figures=True), settings)
     small, slow = io.BytesIO(), slow_figure()
     Image.new("L", (8, 8)).save(small, "PNG")
     with (

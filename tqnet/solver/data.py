@@ -13,6 +13,7 @@ import torch
 
 from tqnet.config import ConfigError
 from tqnet.questions import QuestionBank
+from tqnet.solver.augmentation import ProblemAugmentation
 from tqnet.solver.decoder import TreeBatch
 from tqnet.solver.evaluation import GoldProblem, score_solutions
 from tqnet.solver.model import WordProblemSolver
@@ -21,6 +22,9 @@ from tqnet.text.equations import OPERATORS, EquationError, Prefix, ends, pattern
 from tqnet.training.data import Batch, Item, QuestionViews
 
 log = logging.getLogger(__name__)
+
+#: A problem's text, as it is or augmented, and its equation in the numbers of that text.
+TextProblem = tuple[str, WordProblem]
 
 #: Maximum number of problems of ``valid`` to score.
 _SCORED = 500
@@ -186,7 +190,7 @@ def solvable(bank: QuestionBank, solver: WordProblemSolver, most_tokens: int) ->
         ConfigError: There is no such question.
     """
     rows, problems, faults = [], list[WordProblem](), list[str]()
-    processor, number_ids = solver.encoder.processor, set(solver.number_ids.tolist())
+    processor = solver.encoder.processor
     for place, question in enumerate(bank):
         try:
             problem = gold_problem(question, solver.alphabet)
@@ -195,8 +199,7 @@ def solvable(bank: QuestionBank, solver: WordProblemSolver, most_tokens: int) ->
         except EquationError as error:
             faults.append(f"{question.id}: {error}")
             continue
-        read = sum(token in number_ids for token in processor.tokenize([question.content])[0])
-        if read < max((int(token[1:]) for token in problem.equation if token.startswith("n")), default=0):
+        if not _reads_numbers(solver, question.content, problem.equation):
             faults.append(f"{question.id}: a number of its equation comes after {processor.max_length} tokens")
             continue
         rows.append(place)
@@ -211,6 +214,13 @@ def solvable(bank: QuestionBank, solver: WordProblemSolver, most_tokens: int) ->
     return rows, problems
 
 
+def _reads_numbers(solver: WordProblemSolver, text: str, equation: Prefix) -> bool:
+    """Return whether the solver reads the numbers of ``equation``, before it cuts the text."""
+    tokens = torch.tensor(solver.encoder.processor.tokenize([text])[0])
+    count = int(torch.isin(tokens, solver.number_ids.cpu()).sum())
+    return count >= max((int(token[1:]) for token in equation if token.startswith("n")), default=0)
+
+
 class WordProblems(QuestionViews):
     """Problems, or triples of them, with their trees.
 
@@ -222,6 +232,7 @@ class WordProblems(QuestionViews):
         bank: Questions of the problems, in order.
         triples: Draws p+ and p- anew every epoch; None for single problems.
         anchors: With triples, the problem p of each item.
+        augmentation: Draws each problem's text anew every epoch, if the solver reads all its numbers.
     """
 
     def __init__(
@@ -233,11 +244,12 @@ class WordProblems(QuestionViews):
         triples: Triples | None = None,
         anchors: Sequence[int] = (),
         workers: int = 0,
+        augmentation: ProblemAugmentation | None = None,
     ):
         super().__init__(bank, solver.encoder.processor, seed, workers=workers, read_images=False)
         self.solver, self.problems, self.triples = solver, problems, triples
         self.anchors = list(anchors) if triples else list(range(len(problems)))
-        self._texts = [question.content for question in bank]
+        self.augmentation, self._texts = augmentation, [question.content for question in bank]
 
     def __len__(self) -> int:
         return len(self.anchors)
@@ -248,29 +260,37 @@ class WordProblems(QuestionViews):
         self.processor.forget_cuts()
         return np.array([len(ids[anchor]) for anchor in self.anchors])
 
-    def __getitem__(self, item: Item) -> tuple[Item, Triple | None]:  # type: ignore[override]
+    def __getitem__(self, item: Item) -> tuple[Item, Triple | None, list[TextProblem]]:  # type: ignore[override]
         epoch, index, _ = item
+        rng = np.random.default_rng([self.seed, epoch, index])
         if self.triples is None:
-            return item, None
-        return item, self.triples.draw(self.anchors[index], np.random.default_rng([self.seed, epoch, index]))
+            return item, None, [self._draw_text(self.anchors[index], rng)]
+        triple = self.triples.draw(self.anchors[index], rng)
+        places = triple.problem, triple.positive, triple.negative
+        return item, triple, [self._draw_text(place, rng) for place in places]
 
-    def collate(self, rows: list[tuple[Item, Triple | None]]) -> Batch:  # type: ignore[override]
+    def _draw_text(self, place: int, rng: np.random.Generator) -> TextProblem:
+        if self.augmentation is not None:
+            text, problem = self.augmentation(place, rng)
+            if text != self._texts[place] and _reads_numbers(self.solver, text, problem.equation):
+                return text, problem
+        return self._texts[place], self.problems[place]
+
+    def collate(self, rows: list[tuple[Item, Triple | None, list[TextProblem]]]) -> Batch:  # type: ignore[override]
         """Pack rows of :meth:`__getitem__` into a :class:`Batch`."""
-        texts: list[int] = []
-        for (_, index, _), triple in rows:
-            texts += [triple.problem, triple.positive, triple.negative] if triple else [self.anchors[index]]
-        problems, place = [self.problems[row] for row in texts], self.solver.alphabet.place
+        texts, problems = zip(*(drawn for _, _, items in rows for drawn in items), strict=True)
+        place = self.solver.alphabet.place
         trees = TreeBatch.from_equations(
             [problem.equation for problem in problems],
             [[place(token) for token in problem.equation] for problem in problems],
         )
         extras = {"equal": self.solver.equal_numbers([problem.values for problem in problems]), **trees.tensors()}
         if self.triples is not None:
-            nodes = [[triple.anchor_node, triple.node, 0] for _, triple in rows if triple is not None]
+            nodes = [[triple.anchor_node, triple.node, 0] for _, triple, _ in rows if triple is not None]
             extras["nodes"] = trees.root.view(-1, 3) + torch.tensor(nodes)
-        inputs = self.processor.pack_text(self.processor.tokenize([self._texts[row] for row in texts]))
+        inputs = self.processor.pack_text(self.processor.tokenize(texts))
         inputs["image_counts"] = torch.zeros(len(texts), dtype=torch.long)
-        return Batch(torch.tensor([self.anchors[index] for (_, index, _), _ in rows]), [inputs], extras)
+        return Batch(torch.tensor([self.anchors[index] for (_, index, _), *_ in rows]), [inputs], extras)
 
 
 class ValidationAnswers:
