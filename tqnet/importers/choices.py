@@ -165,19 +165,24 @@ def is_picture(value: Any) -> bool:
 
 
 TICKS = frozenset({"x", "√", "✓", "✔"})
-_YES = ("true", "yes", "1", "100", *TICKS, "是", "对")
-_NO = ("false", "no", "0", "", "-", "×", "✗", "✘", "否", "错")
+_TRUE, _FALSE = (
+    "true t yes y √ ✓ ✔ 对 對 正确 正確 是 right correct wahr richtig ja vrai oui verdadero sí verdadeiro sim верно да",
+    "false f no n × ✗ ✘ 错 錯 错误 錯誤 否 不对 不對 不正确 不正確 wrong incorrect "
+    "falsch nein faux non falso não неверно нет",
+)
+_VERDICTS = dict.fromkeys(_TRUE.split(), True) | dict.fromkeys(_FALSE.split(), False)
+_IS_RIGHT = _VERDICTS | dict.fromkeys((*TICKS, "1", "100"), True) | dict.fromkeys(("0", "-", ""), False)
 
 
 def is_yes(value: Any) -> bool:
     if isinstance(value, str):
-        return value.strip().lower() in _YES
+        return _IS_RIGHT.get(value.strip().lower(), False)
     return isinstance(value, int | float) and value > 0
 
 
 def is_mark(value: Any) -> bool:
     """Return True for a cell that says whether an option is right."""
-    return isinstance(value, bool) or str(value).strip().lower() in (*_YES, *_NO)
+    return isinstance(value, bool) or str(value).strip().lower() in _IS_RIGHT
 
 
 def answers(answer: Any) -> list[str]:
@@ -209,12 +214,6 @@ _SAYS = re.compile(
     r"\s*(?:is|are|[为是])?\s*[:.]?\s*(?=\S)",
     re.IGNORECASE,
 )
-_TRUE, _FALSE = (
-    "true t yes y √ ✓ ✔ 对 對 正确 正確 是 right correct wahr richtig ja vrai oui verdadero sí verdadeiro sim верно да",
-    "false f no n × ✗ ✘ 错 錯 错误 錯誤 否 不对 不對 不正确 不正確 wrong incorrect "
-    "falsch nein faux non falso não неверно нет",
-)
-_VERDICTS = dict.fromkeys(_TRUE.split(), True) | dict.fromkeys(_FALSE.split(), False)
 
 
 def option_places(

@@ -20,7 +20,7 @@ _NAMES = {
     "antwortmöglichkeiten, optionen, choix, opciones, alternativas, opções, варианты, варианты ответа, "
     "варианты ответов, 选项, 選項, option",
     "answer": "answer, correct answer, correct answers, correct, correct option, correct choice, right answer, "
-    "final answer, key, answer key, answer value, answer index, answer idx, correct index, correct idx, "
+    "is correct, final answer, key, answer key, answer value, answer index, answer idx, correct index, correct idx, "
     "correct answer index, correct answer idx, correct option index, correct option idx, cop, ans, gold, label, "
     "target, output, antwort, richtige antwort, lösung, réponse, bonne réponse, réponse correcte, respuesta, "
     "respuesta correcta, resposta, resposta correta, gabarito, ответ, "
