@@ -130,26 +130,31 @@ def _grouped(rows: list[dict[str, Any]], whole: dict[str, Any]) -> list[Any]:
 
 
 def _replies(value: dict[str, Any]) -> list[Any]:
-    """Return a record for each reply of a chat: ``{"messages": [{"role": "user", "content": ..}, ..]}``.
+    """Return a record for each question of a chat: ``{"messages": [{"role": "user", "content": ..}, ..]}``.
 
-    One without a reply is the object itself, so that it is reported; what tools and the system say is left out.
+    The last one may have no reply. What tools and the system say is left out; a chat without a question is the object
+    itself, so that it is reported.
     """
     chats = (name for name, item in value.items() if isinstance(item, list) and item and all(map(_is_turn, item)))
     if (chat := next(chats, None)) is None:
         return []
     others = {name: item for name, item in value.items() if name != chat}
-    asked: list[tuple[str, list[Any]]] = []
-    rows: list[dict[str, Any]] = []
+    exchanges: list[tuple[list[str], list[Any], list[str]]] = []
     for role, (text, images) in ((turn["role"], _text_and_images(turn.get("content"))) for turn in value[chat]):
         if role == "user":
-            asked.append((text, images))
-        elif role == "assistant" and text and asked:
-            figures = [image for _, images in asked for image in images]
-            question = "\n".join(filter(None, (text for text, _ in asked)))
-            rows.append(others | {"question": question, "answer": text} | ({"images": figures} if figures else {}))
-            asked = []
-        elif role == "assistant" and text and rows:  # what it says after a tool
-            rows[-1]["answer"] = text
+            if not exchanges or exchanges[-1][-1]:
+                exchanges.append(([], [], []))
+            exchanges[-1][0].append(text)
+            exchanges[-1][1].extend(images)
+        elif role == "assistant" and text and exchanges:
+            exchanges[-1][2].append(text)
+    rows = [
+        others
+        | {"question": "\n".join(filter(None, asked))}
+        | ({"images": figures} if figures else {})
+        | ({"answer": replies[-1]} if replies else {})  # the last one, after a tool's
+        for asked, figures, replies in exchanges
+    ]
     return _grouped(rows, value) if rows else [value]
 
 
