@@ -166,9 +166,9 @@ def main(config: SolverConfig) -> Path:
     triples = triples_of(config, bank, [problem.equation for problem in problems])
     anchors = np.repeat(triples.problems, config.pairs).tolist() if triples else []
     augmentation = None
-    if config.augment != ProblemAugmentConfig():
-        tokenize = solver.encoder.processor.tokenize
-        augmentation = ProblemAugmentation(config.augment, list(bank), problems, tokenize, form)
+    if config.augment.strategies or config.augment.distract:
+        tokenize, most = solver.encoder.processor.tokenize, solver.alphabet.most
+        augmentation = ProblemAugmentation(config.augment, list(bank), problems, tokenize, most, form)
     views = WordProblems(bank, solver, problems, config.run.seed, triples, anchors, config.data.workers, augmentation)
 
     valid = config.data.load().split("valid")

@@ -387,12 +387,12 @@ def test_turns_that_are_no_question_and_answer(write: Write, load: Callable[...,
     said += [("assistant", "Let me see."), ("tool", "6"), ("assistant", "6")]
     turns = [{"role": role, "content": content} for role, content in said]
     chats = [{"uid": 0, "messages": turns * 2}, {"uid": 1, "messages": turns}, {"messages": turns[:1]}]
-    chats.append({"uid": 2, "messages": [*turns, *turns[:2]]})
+    chats += [{"uid": 2, "messages": [*turns, *turns[:2]]}, {"uid": 3, "messages": turns[:2]}]
     questions, imported = load(write(chats, name="x.json"))
     facts = [(id, question.stem, question.answer) for id, question in questions.items()]
     assert facts == [
-        *((id, "See:\nArea?", "6") for id in ("0-1", "0-2", "1", "2-1")),
-        ("2-2", "See:", None),  # still without a reply
+        *((id, "See:\nArea?", "6") for id in ("0-1", "0-2", "1", "2")),
+        ("3", "See:", None),  # still without a reply
     ]
     assert len(faults(imported)) == 5  # the figure that is not there, and a chat without a question
 

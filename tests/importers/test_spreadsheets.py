@@ -171,7 +171,7 @@ def test_marks_below_a_merged_stem(
     merged: Callable[..., Path], load: Callable[..., Loaded], marks: list[Any], answer: str
 ) -> None:
     rows = [["Even?", 3, marks[0]], [None, 4, marks[1]], [None, 6, marks[2]]]
-    question = [*load(merged(["Question", "Option", "Is Correct"], *rows, areas="A2:A4"))[0].values()][1]
+    question = [*load(merged(["Question", "Option", "Correct"], *rows, areas="A2:A4"))[0].values()][1]
     assert (question.options, question.answer) == (("3", "4", "6"), answer)
 
 

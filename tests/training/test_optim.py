@@ -5,6 +5,7 @@ import pytest
 import torch
 from torch import nn
 
+from pretrain.mlm import MaskedLanguageModel
 from tqnet.config import ConfigError
 from tqnet.modeling.heads import ContrastiveEncoder
 from tqnet.modeling.model import TQNetModel
@@ -67,8 +68,13 @@ def test_lower_layers_of_the_text_encoder_learn_more_slowly(build_tiny: Callable
         place = next((place for place in range(3) if f".layer.{place}." in name), None)
         below = 3 if "embeddings" in name else 0 if place is None else 2 - place
         assert rates[id(parameter)] == (4 * 0.5**below if "model.text" in name else 8), name
-    with pytest.raises(ConfigError, match="layer_decay: needs a tqnet, not a quesnet"):
-        build_optimizer(build_tiny(architecture="quesnet"), OptimConfig(layer_decay=0.5))
+    masked = MaskedLanguageModel(model.text)
+    assert 0.5 in {group["lr"] for group in build_optimizer(masked, OptimConfig(lr=4.0, layer_decay=0.5)).param_groups}
+    for other in (build_tiny(architecture="quesnet"), model.text.requires_grad_(False)):
+        with pytest.raises(ConfigError, match="layer_decay: no layers of a text encoder are trained"):
+            build_optimizer(other, OptimConfig(layer_decay=0.5))
+    with pytest.raises(ConfigError, match="layer_decay: this tqnet_gru has no list of separate layers"):
+        build_optimizer(build_tiny(visual=None, fusion="none", text="gru"), OptimConfig(layer_decay=0.5))
 
 
 @pytest.mark.parametrize(

@@ -163,6 +163,11 @@ def repeat_clause(question: Question, rng: np.random.Generator) -> Question:
     return replace(question, stem=edit(question.stem, {(after.end, after.end): again}))
 
 
+def separate_sentences(text: str) -> list[Clause]:
+    """Return the sentences that stand alone, in order."""
+    return [sentence for sentence in _sentences(text, len(text)) if not _depends(text, sentence)]
+
+
 def conditions(text: str) -> list[list[Clause]]:
     """Return groups of parallel conditions: clauses within a sentence, and whole sentences."""
     return [group for group in parallel_clauses(text) if group[0].kind is Kind.CONDITION]

@@ -18,9 +18,9 @@ _NAMES = {
     "材料, 背景",
     "options": "options, choices, alternatives, option list, answer option list, candidates, "
     "antwortmöglichkeiten, optionen, choix, opciones, alternativas, opções, варианты, варианты ответа, "
-    "варианты ответов, 选项, 選項, option text, choice text, option",
+    "варианты ответов, 选项, 選項, option",
     "answer": "answer, correct answer, correct answers, correct, correct option, correct choice, right answer, "
-    "is correct, final answer, key, answer key, answer value, answer index, answer idx, correct index, correct idx, "
+    "final answer, key, answer key, answer value, answer index, answer idx, correct index, correct idx, "
     "correct answer index, correct answer idx, correct option index, correct option idx, cop, ans, gold, label, "
     "target, output, antwort, richtige antwort, lösung, réponse, bonne réponse, réponse correcte, respuesta, "
     "respuesta correcta, resposta, resposta correta, gabarito, ответ, "

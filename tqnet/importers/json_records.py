@@ -132,8 +132,8 @@ def _grouped(rows: list[dict[str, Any]], whole: dict[str, Any]) -> list[Any]:
 def _replies(value: dict[str, Any]) -> list[Any]:
     """Return a record for each question of a chat: ``{"messages": [{"role": "user", "content": ..}, ..]}``.
 
-    The last one may have no reply. What tools and the system say is left out; a chat without a question is the object
-    itself, so that it is reported.
+    Its last turn without a reply is left out, unless there is no other; so is what tools and the system say. A chat
+    without a question is the object itself, so that it is reported.
     """
     chats = (name for name, item in value.items() if isinstance(item, list) and item and all(map(_is_turn, item)))
     if (chat := next(chats, None)) is None:
@@ -148,12 +148,13 @@ def _replies(value: dict[str, Any]) -> list[Any]:
             exchanges[-1][1].extend(images)
         elif role == "assistant" and text and exchanges:
             exchanges[-1][2].append(text)
+    answered = [exchange for exchange in exchanges if exchange[-1]]
     rows = [
         others
         | {"question": "\n".join(filter(None, asked))}
         | ({"images": figures} if figures else {})
         | ({"answer": replies[-1]} if replies else {})  # the last one, after a tool's
-        for asked, figures, replies in exchanges
+        for asked, figures, replies in answered or exchanges
     ]
     return _grouped(rows, value) if rows else [value]
 

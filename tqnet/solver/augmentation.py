@@ -1,53 +1,56 @@
-"""Augmentation of word problems that keeps their answers.
+"""Augmentation of word problems, assumed to keep their answers; the numbers of the equation follow to their new places.
 
-QuesCo's strategies change the words, their order and that of the clauses; a distractor is a condition of another
-problem, with a number that the answer does not need, as in part of SVAMP (Patel et al. 2021). The numbers of the
-equation follow to their new places.
+QuesCo's structure augmentation shuffles and repeats conditions. A distractor is a condition of another problem, with a
+number that the answer does not need, as in part of SVAMP (Patel et al. 2021).
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 from fractions import Fraction
+from itertools import chain
 from typing import Literal, NamedTuple
 
 import numpy as np
 
-from tqnet.augment.clauses import Level, conditions
+from tqnet.augment.clauses import Level, conditions, separate_sentences
 from tqnet.augment.strategies import apply_strategies, strategy_names
 from tqnet.config import Share, settings
 from tqnet.questions import Question
 from tqnet.solver.problems import WordProblem, values_of
-from tqnet.text.equations import Prefix
+from tqnet.text.equations import OPERATORS, Prefix, number
 from tqnet.text.sentences import SENTENCE_ENDS, cuts
+from tqnet.text.vocabulary import is_chinese
 
 #: Conditions among which the most similar one becomes the distractor.
 _DRAWN = 100
+#: Words of more than this share of the problems say nothing about what is asked for.
+_FREQUENT = 0.05
+_ENDS = tuple(".!?。！？．")
 
 
 @settings
 class ProblemAugmentConfig:
     """Augmentation of word problems."""
 
-    strategies: list[Literal["text", "swap", "delete", "rename", "structure", "shuffle", "repeat"]] = field(
-        default_factory=list
-    )
-    """QuesCo's augmentations that keep the answer, by name (swap, delete, rename, shuffle, repeat) or group (text,
-    structure)."""
+    strategies: list[Literal["structure", "shuffle", "repeat"]] = field(default_factory=list)
+    """QuesCo's augmentations of conditions: shuffle, repeat, or structure for both."""
     probability: Share = 0.3
     """Probability of each strategy, every time a problem is seen."""
     distract: Share = 0.0
-    """Share of problems to put a condition of another problem into, anew every time; its number is not needed."""
+    """Share of problems to put a condition of another problem into, anew every time, about other things than the
+    problem asks for and with other numbers."""
 
 
 class _Condition(NamedTuple):
-    """A sentence with a number, the row number of its problem, and its token ids."""
+    """A sentence with numbers, the row number of its problem, and its token ids."""
 
     problem: int
     text: str
     words: frozenset[int]
+    values: frozenset[Fraction]
 
 
 class ProblemAugmentation:
@@ -56,6 +59,7 @@ class ProblemAugmentation:
     Args:
         questions, problems: Those of the training, in the same order.
         tokenize: (texts) -> their token ids, to compare problems with distractors.
+        most: Maximum number of quantities per problem (`Alphabet.most`).
         form: (equation) -> the form to learn.
     """
 
@@ -65,18 +69,22 @@ class ProblemAugmentation:
         questions: Sequence[Question],
         problems: Sequence[WordProblem],
         tokenize: Callable[[Sequence[str]], list[list[int]]],
+        most: int,
         form: Callable[[Prefix], Prefix] = tuple,
     ):
-        self.config, self.questions, self.problems, self.form = config, questions, problems, form
+        self.config, self.questions, self.problems, self.most, self.form = config, questions, problems, most, form
         self.strategies = strategy_names(config.strategies)
-        self._words: list[frozenset[int]] = []
-        self._conditions: defaultdict[str | None, list[_Condition]] = defaultdict(list)
-        if config.distract:
-            self._words = list(map(frozenset, tokenize([question.content for question in questions])))
-            for place, question in enumerate(questions):
-                texts = _separate_conditions(question.stem)
-                for text, words in zip(texts, map(frozenset, tokenize(texts)), strict=True):
-                    self._conditions[question.language].append(_Condition(place, text, words))
+        self._conditions: dict[bool, list[_Condition]] = {True: [], False: []}  # in Chinese, in other languages
+        if not config.distract:
+            return
+        self._words = list(map(frozenset, tokenize([question.content for question in questions])))
+        counts = Counter(chain.from_iterable(self._words))
+        frequent = {word for word, count in counts.items() if count > max(1, _FREQUENT * len(questions))}
+        self._asked = [frozenset(words) - frequent for words in tokenize([_last_sentence(q.stem) for q in questions])]
+        for place, question in enumerate(questions):
+            for text in _separate_conditions(question.stem):
+                condition = _Condition(place, text, frozenset(tokenize([text])[0]), frozenset(values_of(text)))
+                self._conditions[is_chinese(text)].append(condition)
 
     def __call__(self, place: int, rng: np.random.Generator) -> tuple[str, WordProblem]:
         """Augment the problem at ``place``; where a number of it would be lost, it stays as it is."""
@@ -84,20 +92,34 @@ class ProblemAugmentation:
         changed = apply_strategies(question, self.strategies, self.config.probability, rng)
         if self.config.distract and rng.random() < self.config.distract:
             changed = self._distract(place, changed, rng)
-        renumbered = renumber(problem, values_of(changed.content)) if changed is not question else problem
-        if renumbered is None:
+        renumbered = renumber(problem, values_of(changed.content)[: self.most])
+        if changed is question or renumbered is None:
             return question.content, problem
         return changed.content, replace(renumbered, equation=self.form(renumbered.equation))
 
     def _distract(self, place: int, question: Question, rng: np.random.Generator) -> Question:
-        """Insert the condition that shares most of its words with the problem, of some drawn in its language."""
-        pool, problem_words = self._conditions[question.language], self._words[place]
-        drawn = [pool[number] for number in rng.integers(len(pool), size=_DRAWN).tolist()] if pool else []
-        drawn = [condition for condition in drawn if condition.problem != place]
-        if not drawn:
+        """Insert, of some conditions that may be drawn, the one that shares most of its words with the problem."""
+        pool, problem, words = self._conditions[is_chinese(question.stem)], self.problems[place], self._words[place]
+        constants = (number(token) for token in problem.equation if token not in OPERATORS and token[0] != "n")
+        needed = {*problem.values, *constants}
+        drawn = [pool[row] for row in rng.integers(len(pool), size=_DRAWN).tolist()] if pool else []
+        apt = [
+            condition
+            for condition in drawn
+            if condition.problem != place
+            and condition.values.isdisjoint(needed)
+            and condition.words.isdisjoint(self._asked[place])
+            and not condition.words <= words  # it would say the same with another number
+        ]
+        if not apt:
             return question
-        best = max(drawn, key=lambda condition: len(condition.words & problem_words) / len(condition.words))
+        best = max(apt, key=lambda condition: len(condition.words & words) / len(condition.words))
         return replace(question, stem=_inserted(question.stem, best.text, rng))
+
+
+def _last_sentence(stem: str) -> str:
+    marks = [end for _, end in cuts(stem, 0, len(stem), SENTENCE_ENDS) if stem[end:].strip()]
+    return stem[marks[-1] :] if marks else stem
 
 
 def _separate_conditions(stem: str) -> list[str]:
@@ -108,13 +130,11 @@ def _separate_conditions(stem: str) -> list[str]:
 
 
 def _inserted(stem: str, condition: str, rng: np.random.Generator) -> str:
-    """Put a condition at the start of one of the sentences."""
-    starts = [0, *(end for _, end in cuts(stem, 0, len(stem), SENTENCE_ENDS) if stem[end:].strip())]
+    """Put a condition before the text or before another sentence that stands alone."""
+    starts = [clause.start for clause in separate_sentences(stem)]
+    starts = [0, *(start for start in starts if stem[:start].rstrip().endswith(_ENDS))]
     start = starts[rng.integers(len(starts))]
-    mark, space = (".", " ") if condition.isascii() else ("。", "")
-    if start == 0:
-        return f"{condition}{mark}{space}{stem}"
-    return f"{stem[:start]}{space}{condition}{mark}{stem[start:]}"
+    return f"{stem[:start]}{condition}{'。' if is_chinese(stem) else '. '}{stem[start:]}"
 
 
 def renumber(problem: WordProblem, values: Sequence[Fraction]) -> WordProblem | None:

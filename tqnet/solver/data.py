@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from tqnet.config import ConfigError
+from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import QuestionBank
 from tqnet.solver.augmentation import ProblemAugmentation
 from tqnet.solver.decoder import TreeBatch
@@ -190,7 +191,7 @@ def solvable(bank: QuestionBank, solver: WordProblemSolver, most_tokens: int) ->
         ConfigError: There is no such question.
     """
     rows, problems, faults = [], list[WordProblem](), list[str]()
-    processor = solver.encoder.processor
+    processor, number_ids = solver.encoder.processor, frozenset(solver.number_ids.tolist())
     for place, question in enumerate(bank):
         try:
             problem = gold_problem(question, solver.alphabet)
@@ -199,7 +200,7 @@ def solvable(bank: QuestionBank, solver: WordProblemSolver, most_tokens: int) ->
         except EquationError as error:
             faults.append(f"{question.id}: {error}")
             continue
-        if not _reads_numbers(solver, question.content, problem.equation):
+        if not _reads_numbers(processor, number_ids, question.content, problem.equation):
             faults.append(f"{question.id}: a number of its equation comes after {processor.max_length} tokens")
             continue
         rows.append(place)
@@ -214,10 +215,9 @@ def solvable(bank: QuestionBank, solver: WordProblemSolver, most_tokens: int) ->
     return rows, problems
 
 
-def _reads_numbers(solver: WordProblemSolver, text: str, equation: Prefix) -> bool:
-    """Return whether the solver reads the numbers of ``equation``, before it cuts the text."""
-    tokens = torch.tensor(solver.encoder.processor.tokenize([text])[0])
-    count = int(torch.isin(tokens, solver.number_ids.cpu()).sum())
+def _reads_numbers(processor: TQNetProcessor, number_ids: frozenset[int], text: str, equation: Prefix) -> bool:
+    """Return whether the numbers of ``equation`` come before the place where ``text`` is cut."""
+    count = sum(token in number_ids for token in processor.tokenize([text])[0])
     return count >= max((int(token[1:]) for token in equation if token.startswith("n")), default=0)
 
 
@@ -250,6 +250,7 @@ class WordProblems(QuestionViews):
         self.solver, self.problems, self.triples = solver, problems, triples
         self.anchors = list(anchors) if triples else list(range(len(problems)))
         self.augmentation, self._texts = augmentation, [question.content for question in bank]
+        self._number_ids = frozenset(solver.number_ids.tolist())
 
     def __len__(self) -> int:
         return len(self.anchors)
@@ -272,7 +273,7 @@ class WordProblems(QuestionViews):
     def _draw_text(self, place: int, rng: np.random.Generator) -> TextProblem:
         if self.augmentation is not None:
             text, problem = self.augmentation(place, rng)
-            if text != self._texts[place] and _reads_numbers(self.solver, text, problem.equation):
+            if text != self._texts[place] and _reads_numbers(self.processor, self._number_ids, text, problem.equation):
                 return text, problem
         return self._texts[place], self.problems[place]
 

@@ -153,7 +153,10 @@ def prototype(prefix: Prefix) -> str:
 
 
 def commutative(prefix: Prefix) -> Prefix:
-    """Return a canonical form for all orders and nestings of the operands of + and *."""
+    """Return a canonical form for all orders and nestings of the operands of + and *.
+
+    Operands are sorted by pattern first, so that other names of the leaves leave every subtree in its place.
+    """
 
     def terms(place: int, operator: str) -> list[Prefix]:
         """Return the operands of nested uses of one commutative operator."""
@@ -167,7 +170,7 @@ def commutative(prefix: Prefix) -> Prefix:
         if token not in OPERATORS:
             return (token,)
         if token in "+*":
-            first, *others = sorted(terms(place, token))
+            first, *others = sorted(terms(place, token), key=lambda term: (pattern(term), term))
             for other in others:
                 first = (token, *first, *other)
             return first

@@ -340,7 +340,7 @@ class TrainingLoop:
 
     def _log(self) -> None:
         self._pace.pool(self.accelerator)
-        record = self._pace.record(self.step_number, float(self.schedule.get_last_lr()[0]))
+        record = self._pace.record(self.step_number, float(max(self.schedule.get_last_lr())))
         if self.metrics:
             self.metrics.write(record | {"peak_memory_mib": peak_memory(self.device)})
             self.bar.set_postfix_str(f"loss {record['loss']:.3f}, {record['questions_per_second']:.0f} questions/s")

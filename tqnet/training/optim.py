@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 from torch.optim.lr_scheduler import LambdaLR
+from transformers import PreTrainedModel
 
 from tqnet.config import ConfigError
 from tqnet.modeling.encoder import QuestionEncoder
@@ -55,36 +56,40 @@ def freeze_streams(model: QuestionEncoder, config: OptimConfig) -> None:
 
 def _freeze_below(model: QuestionEncoder, count: int) -> None:
     """Freeze the word embeddings and all layers of the text encoder but the last ``count``."""
-    parameters, depths = _by_depth(model, "text_layers")
-    if depths[-1] < count:
-        raise ConfigError(f"optim.text_layers: {count}, but the text encoder has {depths[-1]}")
-    for parameter, depth in zip(parameters, depths, strict=True):
-        if depth <= depths[-1] - count:
+    if not isinstance(model, TQNetModel):
+        raise ConfigError(f"optim.text_layers: needs a tqnet, not a {model.config.model_type}")
+    depths, most = _depths(model.text, "text_layers")
+    if most < count:
+        raise ConfigError(f"optim.text_layers: {count}, but the text encoder has {most}")
+    for parameter in model.text.parameters():
+        if depths[id(parameter)] <= most - count:
             parameter.requires_grad_(False)
 
 
-def _by_depth(model: QuestionEncoder, setting: str) -> tuple[list[nn.Parameter], list[int]]:
-    """Return the text encoder's parameters and their layers: 0 for the word embeddings, 1 for the first layer.
+def _depths(text: PreTrainedModel, setting: str) -> tuple[dict[int, int], int]:
+    """Return each parameter's layer, by id, and the number of layers: 0 for embeddings, 1 for the first layer.
 
     Raises:
-        ConfigError: The text encoder has no separate layers.
+        ConfigError: The text encoder has no list of separate layers.
     """
-    if not isinstance(model, TQNetModel):
-        raise ConfigError(f"optim.{setting}: needs a tqnet, not a {model.config.model_type}")
-    lists = [part for part in model.text.modules() if isinstance(part, nn.ModuleList)]
-    layers = next((part for part in lists if len(part) == model.text.config.num_hidden_layers), ())
+    lists = [part for part in text.modules() if isinstance(part, nn.ModuleList)]
+    layers = next((part for part in lists if len(part) == text.config.num_hidden_layers), ())
     if not layers:
-        raise ConfigError(f"optim.{setting}: the layers of this {model.text.config.model_type} share their weights")
+        raise ConfigError(f"optim.{setting}: this {text.config.model_type} has no list of separate layers")
     starts = {id(next(layer.parameters())) for layer in layers}
-    parameters = list(model.text.parameters())  # in the order of the forward pass
-    return parameters, list(accumulate(id(parameter) in starts for parameter in parameters))
+    parameters = list(map(id, text.parameters()))  # in the order of the forward pass, but for shared embeddings
+    depths = dict(zip(parameters, accumulate(parameter in starts for parameter in parameters), strict=True))
+    inside = {id(parameter) for layer in layers for parameter in layer.parameters()}
+    embeddings = (part for part in text.modules() if isinstance(part, nn.Embedding))
+    shared = {id(parameter) for part in embeddings for parameter in part.parameters()} - inside
+    return depths | dict.fromkeys(shared, 0), len(layers)
 
 
 def build_optimizer(module: nn.Module, config: OptimConfig) -> torch.optim.Optimizer:
     """Build the optimizer, with parameter groups for the text stream, the visual stream and the rest.
 
     Raises:
-        ConfigError: Nothing is left to train, or ``layer_decay`` finds no layers.
+        ConfigError: Nothing is left to train, or ``layer_decay`` finds no layers that are trained.
     """
     rates = {"text": config.text_lr, "visual": config.visual_lr, "rest": None}
     factors = _layer_factors(module, config.layer_decay)
@@ -105,13 +110,17 @@ def build_optimizer(module: nn.Module, config: OptimConfig) -> torch.optim.Optim
 
 
 def _layer_factors(module: nn.Module, decay: float) -> dict[int, float]:
-    """Return the factor of the rate of each text encoder's parameters, by id: 1 for those of the last layer."""
+    """Return the factor of the rate of each text encoder's trained parameters, by id: 1 for those of the last layer."""
+    if decay == 1:
+        return {}
     factors: dict[int, float] = {}
-    if decay != 1:
-        for encoder in (part for part in module.modules() if isinstance(part, QuestionEncoder)):
-            parameters, depths = _by_depth(encoder, "layer_decay")
-            powers = (decay ** (depths[-1] - depth) for depth in depths)
-            factors.update(zip(map(id, parameters), powers, strict=True))
+    for text in (getattr(part, "text", None) for part in module.modules()):
+        if isinstance(text, PreTrainedModel):
+            depths, most = _depths(text, "layer_decay")
+            trained = {id(parameter) for parameter in text.parameters() if parameter.requires_grad}
+            factors |= {parameter: decay ** (most - depths[parameter]) for parameter in trained}
+    if not factors:
+        raise ConfigError("optim.layer_decay: no layers of a text encoder are trained here")
     return factors
 
 
