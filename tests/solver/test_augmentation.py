@@ -78,6 +78,31 @@ def test_distractors() -> None:
     } | {f"苹果有20个。梨有4个。{condition}苹果是梨的几倍？" for condition in ("小明有8本书。", "小红有5本书。")}
 
 
+APART = [
+    ("Bob has 8 apples. What is left?", "8 - 1", "Bob has 1 dog", "the constant of the equation"),
+    ("Bob has 8 apples. What is left?", "8 - 1", "Bob has 9 apples", "the same with another number"),
+    ("Bob has 8 apples. What apples are left?", "8 - 1", "Eve ate 5 apples", "what is asked for"),
+    ("Bob has 8 pens. What is left?", "8 - 1", "Bob has 9 “dogs and", "half of a quotation"),
+]
+
+
+@pytest.mark.parametrize(("stem", "equation", "distractor"), [row[:3] for row in APART], ids=[row[3] for row in APART])
+def test_conditions_that_are_no_distractors(stem: str, equation: str, distractor: str) -> None:
+    others = [f"{distractor}. What is it?", *(f"Box {n} is heavy. What is left?" for n in range(20, 60))]
+    questions = [Question(id=stem, stem=stem, extras={"equation": equation})]
+    questions += [Question(id=other, stem=other, extras={"equation": "2 * 1"}) for other in others]
+    problems = [gold_problem(questions[0], Alphabet())]
+    problems += [WordProblem(tuple(values_of(other)), ("1",)) for other in others]
+
+    def tokenize(texts: list[str]) -> list[list[int]]:
+        return [[hash("#" if word.isdigit() else word.strip(".?")) for word in text.split()] for text in texts]
+
+    augmentation = ProblemAugmentation(ProblemAugmentConfig(distract=1.0), questions, problems, tokenize, 20)
+    rng = np.random.default_rng(0)
+    drawn = [augmentation(0, rng)[0] for _ in range(50)]
+    assert all("is heavy. " in text and distractor not in text for text in drawn)
+
+
 def test_numbers_keep_their_values() -> None:
     problem = WordProblem((Fraction(3), Fraction(3), Fraction(5)), ("-", "*", "n1", "n3", "n2"))
     values = [Fraction(5), Fraction(7), Fraction(3), Fraction(3)]

@@ -26,9 +26,10 @@ from tqnet.text.vocabulary import is_chinese
 
 #: Conditions among which the most similar one becomes the distractor.
 _DRAWN = 100
-#: Words of more than this share of the problems say nothing about what is asked for.
-_FREQUENT = 0.05
+#: Words of more than this share of the problems, and of more than this many, say nothing about what is asked for.
+_FREQUENT, _FEWEST = 0.05, 20
 _ENDS = tuple(".!?。！？．")
+_QUOTES = (("“", "”"), ("‘", "’"), ("「", "」"), ("『", "』"))
 
 
 @settings
@@ -36,16 +37,17 @@ class ProblemAugmentConfig:
     """Augmentation of word problems."""
 
     strategies: list[Literal["structure", "shuffle", "repeat"]] = field(default_factory=list)
-    """QuesCo's augmentations of conditions: shuffle, repeat, or structure for both."""
+    """QuesCo's augmentations of structure: shuffle parallel conditions or questions, repeat a condition, or structure
+    for both."""
     probability: Share = 0.3
     """Probability of each strategy, every time a problem is seen."""
     distract: Share = 0.0
-    """Share of problems to put a condition of another problem into, anew every time, about other things than the
-    problem asks for and with other numbers."""
+    """Share of problems to put a condition of another problem into, anew every time, with other numbers and without
+    the rarer words of the last sentence, which asks."""
 
 
 class _Condition(NamedTuple):
-    """A sentence with numbers, the row number of its problem, and its token ids."""
+    """A sentence with numbers: the row number of its problem, its text, its token ids, and the numbers."""
 
     problem: int
     text: str
@@ -74,17 +76,18 @@ class ProblemAugmentation:
     ):
         self.config, self.questions, self.problems, self.most, self.form = config, questions, problems, most, form
         self.strategies = strategy_names(config.strategies)
-        self._conditions: dict[bool, list[_Condition]] = {True: [], False: []}  # in Chinese, in other languages
+        self._conditions: defaultdict[tuple[str | None, bool], list[_Condition]] = defaultdict(list)
         if not config.distract:
             return
         self._words = list(map(frozenset, tokenize([question.content for question in questions])))
         counts = Counter(chain.from_iterable(self._words))
-        frequent = {word for word, count in counts.items() if count > max(1, _FREQUENT * len(questions))}
+        frequent = {word for word, count in counts.items() if count > max(_FEWEST, _FREQUENT * len(questions))}
+        frequent.update(tokenize(["1"])[0])  # special tokens, and the mark of a number
         self._asked = [frozenset(words) - frequent for words in tokenize([_last_sentence(q.stem) for q in questions])]
         for place, question in enumerate(questions):
             for text in _separate_conditions(question.stem):
                 condition = _Condition(place, text, frozenset(tokenize([text])[0]), frozenset(values_of(text)))
-                self._conditions[is_chinese(text)].append(condition)
+                self._conditions[_language(question)].append(condition)
 
     def __call__(self, place: int, rng: np.random.Generator) -> tuple[str, WordProblem]:
         """Augment the problem at ``place``; where a number of it would be lost, it stays as it is."""
@@ -99,7 +102,7 @@ class ProblemAugmentation:
 
     def _distract(self, place: int, question: Question, rng: np.random.Generator) -> Question:
         """Insert, of some conditions that may be drawn, the one that shares most of its words with the problem."""
-        pool, problem, words = self._conditions[is_chinese(question.stem)], self.problems[place], self._words[place]
+        pool, problem, words = self._conditions[_language(question)], self.problems[place], self._words[place]
         constants = (number(token) for token in problem.equation if token not in OPERATORS and token[0] != "n")
         needed = {*problem.values, *constants}
         drawn = [pool[row] for row in rng.integers(len(pool), size=_DRAWN).tolist()] if pool else []
@@ -117,6 +120,10 @@ class ProblemAugmentation:
         return replace(question, stem=_inserted(question.stem, best.text, rng))
 
 
+def _language(question: Question) -> tuple[str | None, bool]:
+    return question.language, is_chinese(question.stem)
+
+
 def _last_sentence(stem: str) -> str:
     marks = [end for _, end in cuts(stem, 0, len(stem), SENTENCE_ENDS) if stem[end:].strip()]
     return stem[marks[-1] :] if marks else stem
@@ -126,15 +133,20 @@ def _separate_conditions(stem: str) -> list[str]:
     """Return the sentences of a stem that stand alone and state a number, without their marks."""
     clauses = [clause for group in conditions(stem) for clause in group if clause.level is Level.SENTENCE]
     texts = [stem[clause.start : clause.end] for clause in clauses]
-    return [text for text in texts if values_of(text)]
+    return [text for text in texts if values_of(text) and _ends_quotes(text)]
 
 
 def _inserted(stem: str, condition: str, rng: np.random.Generator) -> str:
     """Put a condition before the text or before another sentence that stands alone."""
     starts = [clause.start for clause in separate_sentences(stem)]
-    starts = [0, *(start for start in starts if stem[:start].rstrip().endswith(_ENDS))]
+    starts = [0, *(start for start in starts if stem[:start].rstrip().endswith(_ENDS) and _ends_quotes(stem[:start]))]
     start = starts[rng.integers(len(starts))]
     return f"{stem[:start]}{condition}{'。' if is_chinese(stem) else '. '}{stem[start:]}"
+
+
+def _ends_quotes(text: str) -> bool:
+    """Return whether every quotation that begins in a text ends there; apostrophes end none."""
+    return text.count('"') % 2 == 0 and all(text.count(first) <= text.count(last) for first, last in _QUOTES)
 
 
 def renumber(problem: WordProblem, values: Sequence[Fraction]) -> WordProblem | None:

@@ -232,7 +232,7 @@ class WordProblems(QuestionViews):
         bank: Questions of the problems, in order.
         triples: Draws p+ and p- anew every epoch; None for single problems.
         anchors: With triples, the problem p of each item.
-        augmentation: Draws each problem's text anew every epoch, if the solver reads all its numbers.
+        augmentation: Draws each problem's text anew every epoch, if the solver reads the numbers of its equation.
     """
 
     def __init__(
