@@ -381,6 +381,18 @@ def test_what_stands_beside_a_chat(write: Write, load: Callable[..., Loaded]) ->
     assert facts == [(f"c-{n}", f"{n}?", str(n), (("sums",),), "test", "c") for n in (1, 2)]
 
 
+def test_an_answer_beside_a_chat(write: Write, load: Callable[..., Loaded]) -> None:
+    asked, reply = {"role": "user", "content": "5+5?"}, {"role": "assistant", "content": "Add: ten."}
+    records = [
+        {"prompt": [asked], "answer": "10"},
+        {"messages": [asked, reply], "answer": "10"},
+        {"messages": [asked, reply, asked, reply], "answer": None},
+    ]
+    questions, _ = load(write(records, name="x.json"))
+    facts = [(question.stem, question.answer, question.analysis) for question in questions.values()]
+    assert facts == [("5+5?", "10", None), ("5+5?", "10", "Add: ten."), *[("5+5?", "Add: ten.", None)] * 2]
+
+
 def test_turns_that_are_no_question_and_answer(write: Write, load: Callable[..., Loaded], faults: Callable) -> None:
     area = [{"type": "image_url", "image_url": {"url": "a.png"}}, {"type": "text", "text": "Area?"}]
     said = [("system", "Teach."), ("user", "See:"), ("user", area)]

@@ -160,6 +160,7 @@ def test_options_below_a_merged_stem(
     [
         (["No", "Yes", "Yes"], "B, C"),
         (["N", "Y", "N"], "B"),
+        (["X", "√", "X"], "B"),
         (["Incorrect", "Correct", "Correct"], "B, C"),
         ([None, "x", None], "B"),
         (["√", None, None], "A"),

@@ -72,9 +72,13 @@ def listed(value: Any) -> list[Any]:
     Of an object without a question, they are those in its lists, in its only list, under their ids, or told apart by
     parallel lists: ``{"article": .., "questions": [..], "options": [[..], ..]}``.
     """
-    if not isinstance(value, dict) or _has_stem(value):
+    if not isinstance(value, dict):
         return [value]
-    if several := _parallel(value) or _replies(value):
+    if exchanges := _exchanges(value):
+        return exchanges
+    if _has_stem(value):
+        return [value]
+    if several := _parallel(value):
         return several
     if questions := list(_questions(value)):
         return questions
@@ -129,18 +133,18 @@ def _grouped(rows: list[dict[str, Any]], whole: dict[str, Any]) -> list[Any]:
     return [{"group": id} | row | {name: f"{id}-{place}"} for place, row in enumerate(rows, 1)]
 
 
-def _replies(value: dict[str, Any]) -> list[Any]:
+def _exchanges(value: dict[str, Any]) -> list[Any]:
     """Return a record for each question of a chat: ``{"messages": [{"role": "user", "content": ..}, ..]}``.
 
-    Its last turn without a reply is left out, unless there is no other; so is what tools and the system say. A chat
-    without a question is the object itself, so that it is reported.
+    Its last turn without a reply is left out, unless there is no other; so is what tools and the system say. Beside a
+    stem, a chat is none of the question's; one without a question is the object itself, so that it is reported.
     """
-    chats = (name for name, item in value.items() if isinstance(item, list) and item and all(map(_is_turn, item)))
-    if (chat := next(chats, None)) is None:
+    chats = [name for name, item in value.items() if isinstance(item, list) and item and all(map(_is_turn, item))]
+    others = {name: item for name, item in value.items() if name not in chats[:1]}
+    if not chats or _has_stem(others):
         return []
-    others = {name: item for name, item in value.items() if name != chat}
     exchanges: list[tuple[list[str], list[Any], list[str]]] = []
-    for role, (text, images) in ((turn["role"], _text_and_images(turn.get("content"))) for turn in value[chat]):
+    for role, (text, images) in ((turn["role"], _text_and_images(turn.get("content"))) for turn in value[chats[0]]):
         if role == "user":
             if not exchanges or exchanges[-1][-1]:
                 exchanges.append(([], [], []))
@@ -148,13 +152,15 @@ def _replies(value: dict[str, Any]) -> list[Any]:
             exchanges[-1][1].extend(images)
         elif role == "assistant" and text and exchanges:
             exchanges[-1][2].append(text)
-    answered = [exchange for exchange in exchanges if exchange[-1]]
+    exchanges = [exchange for exchange in exchanges if exchange[-1]] or exchanges
+    answers = _columns(tuple(others)).get("answer", ())
+    is_answered = len(exchanges) == 1 and any(others[name] is not None for name in answers)
     rows = [
         others
         | {"question": "\n".join(filter(None, asked))}
         | ({"images": figures} if figures else {})
-        | ({"answer": replies[-1]} if replies else {})  # the last one, after a tool's
-        for asked, figures, replies in answered or exchanges
+        | ({"analysis" if is_answered else "answer": replies[-1]} if replies else {})  # the last one, after a tool's
+        for asked, figures, replies in exchanges
     ]
     return _grouped(rows, value) if rows else [value]
 

@@ -64,7 +64,8 @@ def _joined(job: Job, rows: list[Cells], header: Sequence[str], places: Mapping[
         if at == option:
             values.append(written)
         elif at in places.get("answer", ()) and _are_marks(cells, columns[option][1:]):
-            values.append(list(map(is_yes, cells)))
+            crosses = {"x", "X"} if TICKS.intersection(distinct) - {"x"} else set()  # beside a tick, X is wrong
+            values.append([is_yes(cell) and cell not in crosses for cell in cells])
         else:
             values.append(written[0] if len(distinct) == 1 else "\n".join(distinct) or None)
             if len(distinct) > 1 and job.first_time("merged", column):
