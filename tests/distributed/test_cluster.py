@@ -21,9 +21,11 @@ from tests.distributed.conftest import ROOT, TIMEOUT, kill_tree, wait_until
 from tqnet.cli import main
 from tqnet.cli.groups import BackendOptions
 from tqnet.cli.index import load_encode
+from tqnet.modeling.build import load_model
 from tqnet.questions import Question, QuestionBank
 from tqnet.search import build
 from tqnet.search.index import Index
+from tqnet.search.versions import Manifest
 
 pytestmark = pytest.mark.skipif(find_spec("ray") is None, reason="ray is not installed")
 
@@ -130,10 +132,11 @@ def test_what_a_worker_finds(tmp_path: Path) -> None:
 
 
 def test_another_model_under_the_same_path(model_folder: str, tmp_path: Path) -> None:
+    width = load_model(model_folder).config.hidden_size
     with pytest.raises(ValueError, match=f"{model_folder}: not the same model as on the machine"):
-        load_encode(model_folder, "0123", BackendOptions())
+        load_encode(Manifest(model_folder, "0123", width, "bank"), BackendOptions())
     with pytest.raises(FileNotFoundError, match=f"{tmp_path}: no model here"):
-        load_encode(str(tmp_path), "0123", BackendOptions())
+        load_encode(Manifest(str(tmp_path), "0123", width, "bank"), BackendOptions())
 
 
 def test_not_by_two_launchers(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
