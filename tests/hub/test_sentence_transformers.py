@@ -173,8 +173,8 @@ def test_without_the_word_trust(saved: Save) -> None:
     ("file", "content", "message"),
     [
         ("solver.json", {}, "a solver of word problems, not an encoder of questions; tqnet solve --model takes it"),
-        ("cross_encoder.json", {}, "a ranker, which reads two questions as one, no encoder"),
-        ("pairs.json", {}, "a classifier of pairs of questions, no encoder"),
+        ("cross_encoder.json", {}, "a ranker, which reads two questions as one, not an encoder of questions"),
+        ("pairs.json", {}, "a classifier of pairs of questions, not an encoder of questions"),
         (
             "config.json",
             {"model_type": "marian", "restores_questions": True},
