@@ -1,5 +1,5 @@
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -123,10 +123,13 @@ def test_no_number_is_pushed_beyond_the_last_that_is_read() -> None:
     assert any("pens" in text for text, _ in drawn)
 
 
+NAMES = ("Ann", "Bob", "Eve", "Max", "Tom")
+
+
 def test_contrast_is_at_the_same_subtrees() -> None:
     """The numbers move, and so do the operands of one form of an equation, but only among equal patterns."""
     sums = ["12 / (5 + 6) + 3 / 7", "3 / 5 + 7 / (6 + 12)", "(2 + 9) / 4", "8 / 4", "7 + 2", "(6 - 5) * 4", "9 - 4"]
-    questions = [Question(id=sum, stem=_boxes(re.findall(r"\d+", sum)), extras={"equation": sum}) for sum in sums]
+    questions = [Question(id=sum, stem=_told(re.findall(r"\d+", sum)), extras={"equation": sum}) for sum in sums]
     shape = ModelConfig(text="scratch", visual=None, fusion="none", vocabulary_min_count=0, max_length=60)
     shape.scratch_hidden, shape.scratch_layers = 32, 1
     solver = WordProblemSolver(build_model(shape, [question.stem for question in questions])[0], Alphabet())
@@ -134,29 +137,27 @@ def test_contrast_is_at_the_same_subtrees() -> None:
     problems = [WordProblem(problem.values, commutative(problem.equation)) for problem in problems]
     triples = Triples([problem.equation for problem in problems], positives="either", negatives="random")
 
-    class Shuffled(ProblemAugmentation):
-        def __call__(self, place: int, rng: np.random.Generator) -> tuple[str, WordProblem]:
-            problem = self.problems[place]
-            moved = renumber(problem, rng.permutation(problem.values).tolist())
-            assert moved is not None
-            return _boxes(moved.values), WordProblem(moved.values, self.form(moved.equation))
-
-    shuffled = Shuffled(ProblemAugmentConfig(), questions, problems, solver.encoder.processor.tokenize, 20, commutative)
-    views = WordProblems(QuestionBank.from_questions(questions), solver, problems, 0, triples, triples.problems)
-    views.augmentation = shuffled
+    tokenize = solver.encoder.processor.tokenize
+    config = ProblemAugmentConfig(strategies=["shuffle"], probability=1.0)
+    shuffled = ProblemAugmentation(config, questions, problems, tokenize, Alphabet().most, commutative)
+    bank, anchors = QuestionBank.from_questions(questions), triples.problems
+    views = WordProblems(bank, solver, problems, 0, triples, anchors, augmentation=shuffled)
+    moved = 0
     for epoch in range(20):
         rows = [views[epoch, place, 0] for place in range(len(views))]
         assert rows == [views[epoch, place, 0] for place in range(len(views))]
         for _, triple, texts in rows:
             assert triple is not None
             anchor, positive = texts[0][1].equation, texts[1][1].equation
+            moved += texts[0][0] != questions[triple.problem].stem
             assert _at(anchor, triple.anchor_node) == _at(positive, triple.node)
         batch = views.collate(rows)
         assert batch.extras["nodes"].shape == (len(rows), 3)
+    assert moved
 
 
-def _boxes(values: Iterable[object]) -> str:
-    return "".join(f"Box {value}. " for value in values) + "How many?"
+def _told(numbers: Sequence[str]) -> str:
+    return "".join(f"{name} has {number} pens. " for name, number in zip(NAMES, numbers, strict=False)) + "How many?"
 
 
 def _at(equation: Prefix, node: int) -> str:
